@@ -579,7 +579,8 @@ def test_judge_without_json_counts_and_compares_with_the_labels(folder: Path) ->
     done = judge(folder)
     assert done.returncode == 0, done.stderr
     assert "6 calls in 2 runs:" in done.stdout and "no_such_tool" in done.stdout
-    assert re.search(r"5 of 6 labelled calls decided as labelled: [\d.]+ % \[\d+, \d+\]", done.stdout)
+    assert done.stdout.partition("\n")[0].partition(": ")[2].startswith("1 of 6 labelled calls undecided; of ")
+    assert re.search(r"violating denied \d of \d: [\d.]+ % \[\d+, \d+\]; compliant allowed", done.stdout)
     assert re.search(r"^to allow +3", done.stdout, re.MULTILINE)
     assert "making one" not in done.stderr
     assert "runs.jsonl: 1 call names no tool of tools.json: no_such_tool (1×, first in line " in done.stdout

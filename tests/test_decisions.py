@@ -1,6 +1,7 @@
 """Decisions of a person: read with the line of every mistake, honoured, reported when stale, drafted."""
 
 import json
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -537,7 +538,10 @@ def reading(*formulas: str) -> RuleSet:
     return RuleSet((SENT, OKAY), tuple(rules)).without_unused()
 
 
-TWO = (("one reader", reading("ALWAYS (sends IMPLIES approved)")), ("another", reading("ALWAYS NOT sends")))
+TWO = (
+    decisions.Offer("one reader", reading("ALWAYS (sends IMPLIES approved)")),
+    decisions.Offer("another", reading("ALWAYS NOT sends")),
+)
 
 
 def drafted(decision: str, change: tuple[str, str] = ("", "")) -> str:
@@ -551,7 +555,7 @@ def drafted(decision: str, change: tuple[str, str] = ("", "")) -> str:
 def test_one_word_takes_a_reading_as_a_draft_offers_it() -> None:
     text = drafted("accept")
     assert "# 1 says (one reader): " in text and "# 2 says (another): " in text
-    for decision, (_, wanted) in zip(("accept", "accept 2"), TWO, strict=True):
+    for decision, (_, wanted, _) in zip(("accept", "accept 2"), TWO, strict=True):
         (made,) = loaded(drafted(decision))
         accounts, ruleset = read(SOURCE, (made,))
         assert (made.decision, made.why, made.readings) == ("rule", decisions.ACCEPTED, [])
@@ -601,14 +605,50 @@ def test_a_file_of_the_older_form_is_refused_by_its_keys(old: dict[str, object])
 
 def test_the_readings_that_a_person_may_choose_from_are_those_of_open_sentences() -> None:
     first, second, third = reader.read(SOURCE)
-    choices = [extract.Choice(by, tuple(r.formula for r in one.rules)) for by, one in TWO]
+    choices = [extract.Choice(one.by, tuple(r.formula for r in one.ruleset.rules)) for one in TWO]
     found = extract.parsed(SOURCE, (first, second, third))
     extracts = [replace(one, choices=tuple(choices) * (k == 1)) for k, one in enumerate(found.extracts)]
     found = replace(found, extracts=tuple(extracts), predicates=(SENT, OKAY))
     accounts = sentences.classify(SOURCE, found).accounts
     offered = sentences.offered(SOURCE, found, accounts)
-    assert {name: [by for by, _ in rows] for name, rows in offered.items()} == {LETTERS.id: [by for by, _ in TWO]}
+    assert {name: [(one.by, one.idle) for one in rows] for name, rows in offered.items()} == {
+        LETTERS.id: [(one.by, "") for one in TWO]
+    }
     (made,) = loaded(drafted("accept 2"))
     after = sentences.classify(SOURCE, found, (made,))
     assert after.accounts[1].cls == "rule" and [render(r.formula) for r in after.ruleset.rules] == ["ALWAYS NOT sends"]
     assert sentences.offered(SOURCE, found, after.accounts) == {}
+
+
+HOLLOW = {
+    "says nothing": (
+        ("ALWAYS (sends IMPLIES sends)",),
+        {},
+        "guards nothing: ALWAYS \\(sends IMPLIES sends\\) holds whatever",
+    ),
+    "a field that nobody declared": (
+        ("ALWAYS (sends IMPLIES approved)",),
+        {"test": cel.parse("state.hue")},
+        "got 'hue'",
+    ),
+    "no field": (("ALWAYS (sends IMPLIES seen)",), {"name": "seen", "test": None}, "no field decides 'seen'"),
+}
+
+
+@pytest.mark.parametrize(("formulas", "change", "why"), HOLLOW.values(), ids=HOLLOW.keys())
+def test_a_reading_is_offered_only_where_it_settles_its_sentence(formulas: tuple, change: dict, why: str) -> None:
+    found = extract.parsed(SOURCE, reader.read(SOURCE))
+    choices = (
+        extract.Choice("a reader", tuple(map(parse, formulas))),
+        extract.Choice("another", (parse("ALWAYS NOT sends"),)),
+    )
+    extracts = [replace(one, choices=choices * (k == 1)) for k, one in enumerate(found.extracts)]
+    found = replace(found, extracts=tuple(extracts), predicates=(SENT, replace(OKAY, **change)))
+    accounts = sentences.classify(SOURCE, found).accounts
+    idle, good = sentences.offered(SOURCE, found, accounts)[LETTERS.id]
+    assert re.search(why, idle.idle) and not good.idle
+    text = decisions.draft(accounts, BOX, {LETTERS.id: [idle, good]})
+    assert "not to be accepted, for the sentence would stay open, " in text and "# 1 says (another): " in text
+    (made,) = loaded(text.replace('Fridays only."\n    decision:\n', 'Fridays only."\n    decision: accept\n'))
+    after = sentences.classify(SOURCE, found, (made,))
+    assert [render(rule.formula) for rule in after.ruleset.rules] == ["ALWAYS NOT sends"]

@@ -17,7 +17,7 @@ from wb.rules import decisions, entries
 from wb.rules.decisions import DecisionError
 from wb.rules.extract import Choice
 from wb.rules.mapper import Map
-from wb.runs import review, store
+from wb.runs import item_review, page, review, store
 from wb.runs.review import Asked, Desk
 
 BOX = Toolbox(
@@ -203,7 +203,8 @@ def test_what_is_offered_to_be_edited_is_a_rule_that_says_the_same(boats: Desk) 
             again = review.preview(boats, seen, one.id, shown["begin"])
             assert [rule["words"] for rule in again] == [rule["words"] for rule in shown["rules"]]
         else:
-            assert review.preview(boats, seen, one.id, shown["begin"])[0]["words"].startswith("Whenever ")
+            (begun,) = review.preview(boats, seen, one.id, shown["begin"])
+            assert begun["words"].startswith("Never "), "none of them names a fact, so that there is no condition"
 
 
 def test_a_changed_document_marks_exactly_the_stale_decisions(boats: Desk, tmp_path: Path) -> None:
@@ -258,15 +259,15 @@ def test_hostile_words_are_told_as_they_are_and_change_nothing_else(tmp_path: Pa
     made = decisions.load(spoilt.file, spoilt.policy)[0]
     assert made.why == HOSTILE.strip()
     shown = review.sentence(spoilt, review.look(spoilt), named(spoilt, "ducks"))
-    assert shown["decision"]["why"] == review.visible(HOSTILE) and "\u202e" not in str(shown)
+    assert shown["decision"]["why"] == page.visible(HOSTILE) and "\u202e" not in str(shown)
 
 
 def test_the_page_makes_no_markup_and_asks_nobody() -> None:
     """Every text of a document goes into the page as a text node."""
-    code = review.PAGE.read_text("utf-8")
+    code = page.PAGE.read_text("utf-8")
     asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
     assert not re.findall(asked, code)
-    assert "url(" not in review.STYLE.read_text("utf-8") and "@import" not in review.STYLE.read_text("utf-8")
+    assert "url(" not in page.STYLE.read_text("utf-8") and "@import" not in page.STYLE.read_text("utf-8")
 
 
 SENT = (
@@ -323,7 +324,7 @@ def test_two_sentences_that_stand_against_each_other_are_open_until_one_is_decid
 def test_an_item_is_added_with_clicks_and_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = desk(tmp_path)
     accounts, made, file = review.look(at).readings, Map((), {"rent_boat": True}), tmp_path / "items.yaml"
-    page = review.open_items(at.policy, accounts, made, file)
+    page = item_review.open(at.policy, accounts, made, file)
     assert page.shown == {"tool": "rent_boat", "items": []} and len(page.rows) == len(accounts)
     assert [row["text"] for row in page.rows if row["uncovered"]] and not any(row["at"] for row in page.rows)
     words = "Do not paint a boat in haste."
@@ -346,4 +347,4 @@ def test_an_item_is_added_with_clicks_and_taken_back(tmp_path: Path, monkeypatch
     page.hear({"act": "take back", "tool": "paint_boat", "at": 0})
     assert page.told["good"] and not page.done and not page.shown["items"] and page.heard == 8
     monkeypatch.setenv(store.HANDED_OVER, "somewhere")
-    assert words in str(review.open_items(at.policy, accounts, made, file).frame)
+    assert words in str(item_review.open(at.policy, accounts, made, file).frame)

@@ -124,8 +124,32 @@ def test_a_scalar_is_the_text_that_stands_there(written, meant):
 @pytest.mark.parametrize("nothing", ["", "~", "null"])
 def test_a_key_without_a_value_is_absent(nothing):
     assert rulefile.loads(EXAMPLE.replace("Only adults may pay.", nothing)).rules[0].text == ""
-    with pytest.raises(RuleFileError, match=r"line 11: rules.0.modality: it was required; got none"):
-        rulefile.loads(EXAMPLE.replace("modality: permit_only_if", f"modality: {nothing}"))
+    with pytest.raises(RuleFileError, match=r"line 9: rules.0.formula: it was required; got none"):
+        rulefile.loads(EXAMPLE.replace("ALWAYS (pays\n      IMPLIES of_age)", nothing))
+
+
+@pytest.mark.parametrize(
+    ("formula", "modality"),
+    [
+        ("ALWAYS (pays IMPLIES of_age)", "permit_only_if"),
+        ("ALWAYS NOT pays", "forbid"),
+        ("ALWAYS (of_age IMPLIES NOT pays)", "forbid"),
+        ("ALWAYS (of_age IMPLIES EVENTUALLY pays)", "oblige"),
+        ("pays IMPLIES of_age", None),
+        ("(ALWAYS pays) IMPLIES of_age", None),
+    ],
+)
+def test_a_modality_is_asked_for_only_where_the_formula_does_not_say_it(formula, modality):
+    text = EXAMPLE.replace("ALWAYS (pays\n      IMPLIES of_age)", formula)
+    assert rulefile.loads(text).rules[0].modality == "permit_only_if", "what stands there counts"
+    left = text.replace("    modality: permit_only_if\n", "")
+    if modality is not None:
+        assert rulefile.loads(left).rules[0].modality == modality
+        return
+    with pytest.raises(
+        RuleFileError, match=r"modality: one of .* was required, for the formula does not say it; got none"
+    ):
+        rulefile.loads(left)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from test_guarding import RULES
@@ -54,13 +55,31 @@ def test_tables_count_decisions_by_tool_by_label_and_by_what_they_rest_on() -> N
         ("look", 1, 0, 0, 1),
         ("all", 5, 1, 2, 2),
     )
-    assert label.title.startswith("2 of 3 labelled calls decided as labelled: 66.7 % [")
-    assert label.rows == (("to allow", 2, 1, 1, 0), ("to deny", 1, 0, 1, 0))
+    assert label.title == "violating denied 1 of 1: 100.0 % [21, 100]; compliant allowed 1 of 2: 50.0 % [9, 91]"
+    assert label.rows == (("to deny", 1, 0, 1, 0), ("to allow", 2, 1, 1, 0))
     assert [(table.title, table.rows) for table in reasons] == [
         ("Rules that were broken", ((2, "Only adults may book."), (1, "pay $10/day " * 8 + "pay…"))),
         ("Open sentences", ((1, "Be kind."), (1, "s9"))),
         ("Facts that would decide", ((1, "state.age"),)),
     ]
+
+
+def test_the_first_line_names_the_policy_and_says_what_is_undecided_first() -> None:
+    waiting = Verdict("undecided", "one sentence is open", open=("s1",))
+    twenty = [Judged("a", i, "book", "deny" if i < 10 else "allow", waiting) for i in range(20)]
+    twenty[0] = replace(twenty[0], verdict=Verdict("deny", "it breaks r1", ("r1",)))
+    assert verdicts.headline(twenty, "boats") == (
+        "boats: 19 of 20 labelled calls undecided; of 10 violating 1 denied, 0 allowed, 9 undecided; "
+        "of 10 compliant 0 allowed, 0 denied, 10 undecided"
+    )
+    assert verdicts.headline(JUDGED, "boats") == (
+        "boats: 0 of 3 labelled calls undecided; of 1 violating 1 denied, 0 allowed, 0 undecided; "
+        "of 2 compliant 1 allowed, 1 denied, 0 undecided"
+    )
+    assert verdicts.headline(JUDGED[3:], "boats") == "boats: 2 of 2 calls undecided, none of them labelled"
+    label = verdicts.tables(twenty, {}, {})[1]
+    assert label.title == "violating denied 1 of 10: 10.0 % [2, 40]; compliant allowed 0 of 10: 0.0 % [0, 28]"
+    assert "50" not in label.title, "a call that is undecided is not decided rightly"
 
 
 def test_a_table_without_a_row_is_left_out_and_what_is_left_out_of_one_is_counted() -> None:

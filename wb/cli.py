@@ -128,8 +128,9 @@ def judge(
             kept.append(call)
             if as_json:
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
+        print(verdicts.headline(kept, policy), file=sys.stderr if as_json else sys.stdout)
         for table in () if as_json else verdicts.tables(kept, quotes, sentences, policy):
-            progress.console().print(table)
+            progress.console().print(table, crop=False)
         denied = Counter(pair for call in kept for pair in verdicts.denied(call))
         right = sum(call.label == call.verdict.decision == "allow" for call in kept)
         lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]
@@ -216,7 +217,7 @@ def diff(
         print(json.dumps(verdicts.to_json(*found), indent=1, ensure_ascii=False))
         return
     for table in verdicts.changed(*found, f"{old} to {new}"):
-        progress.console().print(table)
+        progress.console().print(table, crop=False)
     if not any(found):
         print("nothing differs")
 
@@ -260,7 +261,7 @@ def live(
 
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
     if rows := [{name: _cell(value) for name, value in row.items()} for row in experiment.table(found.trials)]:
-        progress.console().print(cards.table(rows, title=policy))
+        progress.console().print(cards.table(rows, title=policy), crop=False)
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
@@ -295,7 +296,8 @@ def verify(
         for row in rows:
             print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
     else:
-        progress.console().print(cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run"))
+        shown = cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run")
+        progress.console().print(shown, crop=False)
         print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
@@ -515,7 +517,7 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
 
     found = list(done.values())
     for table in reports.tables(found):
-        progress.console().print(table)
+        progress.console().print(table, crop=False)
     for line in reports.lines(found):
         print(line)
     if reports.reportable(found):
@@ -538,7 +540,7 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"
-    progress.console().print(cards.listed(heads, rows))
+    progress.console().print(cards.listed(heads, rows), crop=False)
     print(
         "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
         "at most two a statement, repairs of guards and what 04 and 07 ask of recorded turns come on top"
@@ -565,7 +567,7 @@ def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -
 
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
-        progress.console().print(cards.table(artifact.described(version) for version in versions))
+        progress.console().print(cards.table(artifact.described(version) for version in versions), crop=False)
     if pair:
         old, new = pair
         names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)

@@ -23,6 +23,7 @@ from wb.domain import extraction, visible
 from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
 from wb.domain.jsonl import utf8
 from wb.domain.visible import HIDDEN, Edit, Seen
+from wb.logic.excerpt import shortened
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
@@ -267,7 +268,7 @@ def _bounded(text: str, sentences: tuple[Sentence, ...]) -> None:
         if size > SENTENCE:
             raise DocumentError(
                 f"{line}: a sentence of at most {SENTENCE:,} characters, with the titles, openings and cells it is "
-                f"read with, was required; got {size:,} from {sentence.text[:20]!r}: split it"
+                f"read with, was required; got {size:,} from {shortened(sentence.text, 20)!r}: split it"
             )
         raise DocumentError(
             f"{line}: sentences of at most {READ:,} characters, each with the titles, openings and cells it is "

@@ -53,6 +53,7 @@ import pydantic
 from wb.domain import jsonl, schema
 from wb.logic import cel, facts, types
 from wb.logic.cel import render
+from wb.logic.excerpt import shortened
 from wb.logic.facts import FactError
 
 FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
@@ -782,4 +783,4 @@ def _frozen(value: object) -> object:
 def _shape(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     kind = "list" if isinstance(value, tuple) else type(value).__name__
-    return f"{kind} {text[:80]}"
+    return f"{kind} {shortened(text, 80)}"

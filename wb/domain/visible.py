@@ -22,6 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from wb.logic.excerpt import shortened
+
 HIDDEN = "hidden: "
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 SPOKEN = ("title", "alt", "placeholder", "aria-label", "aria-description", "content", "label", "summary")
@@ -453,7 +455,7 @@ def sheet(text: str) -> tuple[tuple[Selector, ...], tuple[str, ...]]:
         reason = hiding(declarations(rule.content))
         for text in _text(rule.prelude).split(",") if reason else ():
             if parts := _selector(text.strip()):
-                selectors.append(Selector(parts, f"{HIDDEN}{reason} by the style {text.strip()[:60]}"))
+                selectors.append(Selector(parts, f"{HIDDEN}{reason} by the style {shortened(text.strip(), 60)}"))
             elif not _PASSING.search(text):
                 unread.append(text.strip()[:80])
     return tuple(selectors), tuple(unread)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from wb.logic.excerpt import shortened
+
 PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml's where PyYAML was built with it: ten times as fast
 Loc = tuple[int | str, ...]  # the keys and places that lead to a value
 
@@ -49,7 +51,7 @@ def parse(text: str, scalar: Callable[[yaml.ScalarEvent], object]) -> Parsed:
         got += " (a text with brackets, commas or colons stands in quotes)" * ("expected ','" in got)
     except RecursionError:
         line, got = 1, "hundreds of nested levels"
-    raise YamlError(f"line {line}: YAML was required; got {got[:200]}")
+    raise YamlError(f"line {line}: YAML was required; got {shortened(got, 200)}")
 
 
 def dumps(data: object) -> str:
@@ -75,7 +77,7 @@ def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: Loc, lines: dic
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         problem = "a key that is no text" if not isinstance(key, yaml.ScalarEvent) else ""
         if not problem and key.value in found:
-            problem = f"the key {key.value[:40]!r} again: each key once was required"
+            problem = f"the key {shortened(key.value, 40)!r} again: each key once was required"
         if problem:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
         lines[*loc, key.value] = key.start_mark.line + 1

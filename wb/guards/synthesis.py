@@ -424,9 +424,19 @@ def alone(contract: Contract) -> str:
     return joined(allowed, contract)
 
 
+def of_rules(contract: Contract) -> str:
+    """The guard that is written from all rules of the tool, whoever read them."""
+    return _headed(f"{contract.signature}\n    return (True, 'allowed')\n", contract, contract.items)
+
+
 def joined(source: str, contract: Contract) -> str:
     """An author's source with a person's part at its head; as it is where it is no function, which a check tells."""
-    own = {item.condition: item.clause for item in reversed(_own(contract))}
+    return _headed(source, contract, _own(contract))
+
+
+def _headed(source: str, contract: Contract, items: Sequence[Item]) -> str:
+    """A source with an early return for each condition of these items at its head."""
+    own = {item.condition: item.clause for item in reversed(items)}
     if not own:
         return source
     if "False" in own:

@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import NamedTuple, NoReturn
 
 from wb.logic import facts as F
+from wb.logic.excerpt import shortened
 from wb.logic.facts import Fact, FactError, Node
 from wb.logic.syntax import located
 
@@ -288,7 +289,7 @@ class _Reader:
                 inside = text[3:-3] if text[:3] in ('"""', "'''") else text[1:-1]
                 return ESCAPE.sub(lambda found: self._escaped(found, token), inside)
             case "UINT":
-                self._refuse(token, f"unsigned integers are not supported: write {text[:-1][:20]}")
+                self._refuse(token, f"unsigned integers are not supported: write {shortened(text[:-1], 20)}")
             case "BYTES":
                 self._refuse(token, f"bytes are not supported: {SUPPORTED}")
             case "NULL" if sign == 1:

@@ -34,6 +34,7 @@ from typing import Literal, NamedTuple
 
 from wb.logic import formula as F
 from wb.logic import times
+from wb.logic.excerpt import shortened
 from wb.logic.formula import Formula
 
 Style = Literal["words", "ascii", "symbols"]
@@ -293,7 +294,7 @@ def _counted(text: str, token: _Token) -> _Counted | None:
     length = found["within"] or found["bound"]
     within = times.duration(length) if length else None
     if length and within is None:
-        raise _error(text, token.at, f"a time such as 24h or 1h30m was required; got {length[:40]}")
+        raise _error(text, token.at, f"a time such as 24h or 1h30m was required; got {shortened(length, 40)}")
     many = min(int((found["times"] or "1")[:6]), MAX_DEPTH if length is None else 10**6)
     if found["sign"] == ">=" and many == 0:
         raise _error(text, token.at, f"COUNT[>= N] takes a number from 1; got {token.text}")

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Literal
 import jsonschema_rs
 import pydantic
 
+from wb.logic.excerpt import shortened
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
 from wb.paths import digest, discard, write_whole
@@ -192,7 +193,9 @@ class MalformedReply(ModelError):
         renewable: bool = False,
     ) -> None:
         super().__init__(
-            f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {text[:200]!r}", usage, events
+            f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {shortened(text, 200)!r}",
+            usage,
+            events,
         )
         self.text, self.problem, self.digest, self.renewable = text, problem, digest, renewable
 
@@ -561,9 +564,9 @@ def _completion(body: bytes, safe: Callable[[object], str]) -> Completion:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise _Again(f"the body is not JSON: {body[:120]!r}") from None
+        raise _Again(f"the body is not JSON: {shortened(body, 120)!r}") from None
     if not isinstance(value, dict):
-        raise _Again(f"the body is no JSON object: {body[:120]!r}")
+        raise _Again(f"the body is no JSON object: {shortened(body, 120)!r}")
     try:
         return Completion.model_validate(value)
     except pydantic.ValidationError:

@@ -20,6 +20,7 @@ import yaml
 from jinja2 import StrictUndefined, TemplateError, Undefined, UndefinedError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from wb.logic.excerpt import shortened
 from wb.paths import ROOT
 
 FOLDER = ROOT / "prompts"
@@ -111,11 +112,15 @@ def parse(text: str, name: str) -> Prompt:
     try:
         _, front, body = text.split("---\n", 2)
     except ValueError:
-        raise PromptError(f"{name}.md: a YAML head between two '---' lines was required; got {text[:40]!r}") from None
+        raise PromptError(
+            f"{name}.md: a YAML head between two '---' lines was required; got {shortened(text, 40)!r}"
+        ) from None
     head = _head(front, name)
     preamble, *pieces = _ROLE.split(body)
     if preamble.strip() or not pieces or pieces[0] != "system":
-        raise PromptError(f"{name}.md: the body must start with the line '<!-- system -->'; got {body.strip()[:40]!r}")
+        raise PromptError(
+            f"{name}.md: the body must start with the line '<!-- system -->'; got {shortened(body.strip(), 40)!r}"
+        )
     parts = tuple(zip(pieces[::2], pieces[1::2], strict=True))
     declared, used = frozenset(head["inputs"]), _variables(parts, name)
     if declared != used:

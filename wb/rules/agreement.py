@@ -264,16 +264,6 @@ def assumed(readings: Sequence[Sequence[Formula]], name: str) -> tuple[tuple[For
     return () if whole == f.TRUE or objects.unsafe(whole) else (whole,), meant
 
 
-def modality(formula: Formula) -> Literal["forbid", "permit_only_if", "oblige"]:
-    """What a formula is called: a ban, a condition for an act, or a duty."""
-    match formula:
-        case f.Always(f.Not()) | f.Always(f.Implies(_, f.Not(f.Atom()))):
-            return "forbid"
-        case _ if residual.each_step(formula) is not None:
-            return "permit_only_if"
-    return "oblige"
-
-
 def mentioned(readings: Sequence[Reading], vocabulary: Vocabulary) -> Mapping[str, None]:
     """The tools that any of the readings is about: those that its acts are done by, or whose calls its facts read."""
     known = {p.name: p for p in vocabulary.predicates}

@@ -13,11 +13,12 @@
           refund: {kind: action, tools: [refund_order]}
           manager: {kind: state, test: state.role == "manager"}
         rules:
-          - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
+          - {formula: ALWAYS (refund IMPLIES manager)}   # with a `modality` where the formula does not say it
 
 A draft holds the readings of an open sentence as well, under `readings`, as predicates and rules, and above each what
 it says, made from the formulas and tests alone: `decision: accept` takes the first for a person's own, unchanged,
-`accept 2` the second; every other decision leaves them aside.
+`accept 2` the second; every other decision leaves them aside.  A reading that would leave its sentence open is none to
+accept: it stands above, with the reason.
 
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
 of the words and of what they are read with, titles, list openings, row and columns, and what an answer, a step or a
@@ -42,7 +43,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import pydantic
 
@@ -50,8 +51,9 @@ from wb import paths
 from wb.domain.policy import Policy, named
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import facts, syntax, types
+from wb.logic.excerpt import shortened
 from wb.logic.formula import windows
-from wb.rules import rulefile
+from wb.rules import residual, rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet, rename
 from wb.rules.rule import toolbox as with_questions
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
@@ -237,17 +239,26 @@ FORM = """\
 #       may_do_it: {kind: state, test: state.age >= 18}
 #       wants_it: {kind: state, question: Did the user ask for it?, of: [user]}
 #     rules:
-#       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
+#       - {formula: ALWAYS (does_it IMPLIES may_do_it)}
 # A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times and text.
 # `1 says` is the first of `readings` in English, made from its formulas and tests: compare it with the sentence.
 """
 
 
-def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequence[tuple[str, RuleSet]]] = {}) -> str:
+class Offer(NamedTuple):
+    """A reading that a person may choose: who read it so, the rules, and why it would leave its sentence open; empty
+    where it settles it."""
+
+    by: str
+    ruleset: RuleSet
+    idle: str = ""
+
+
+def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequence[Offer]] = {}) -> str:
     """The open sentences as a file of decisions to fill in, those that block most tools first.
 
-    `offered` are the readings of some, by their ids: who read it so, and the rules.  It is a valid file that decides
-    nothing.  Write it beside the artifacts, never over a person's file.
+    `offered` are the readings of some, by their ids.  It is a valid file that decides nothing.  Write it beside the
+    artifacts, never over a person's file.
     """
     waiting = sorted((r for r in accounts if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
     total = len(toolbox.tools)
@@ -257,12 +268,13 @@ def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequ
     return f"{head}decisions:\n" + "\n".join(_entry(r, total, offered.get(r.id, ())) for r in waiting)
 
 
-def _entry(account: Read, total: int, offered: Sequence[tuple[str, RuleSet]]) -> str:
+def _entry(account: Read, total: int, offered: Sequence[Offer]) -> str:
     """One open sentence of the draft: what it blocks, why, where it stands, what is to be filled in, what was read."""
     import yaml  # here, not above: whoever loads guards writes no draft
 
     from wb.rules import understood
 
+    settling = [one for one in offered if not one.idle]
     quoted = yaml.safe_dump(_folded(account.text), default_style='"', allow_unicode=True, width=10**9).strip()
     notes = [
         f"blocks all {total} tools"
@@ -272,25 +284,32 @@ def _entry(account: Read, total: int, offered: Sequence[tuple[str, RuleSet]]) ->
         *([f"stands {account.place}"] if account.place else []),
         *([f"the readings part where: {' | '.join(account.apart)}"] if account.apart else []),
         *(
-            f"{k} says ({by}): {understood.words(rule, read)}"
-            for k, (by, read) in enumerate(offered, 1)
-            for rule in read.rules
+            f"{k} says ({one.by}): {understood.words(rule, one.ruleset)}"
+            for k, one in enumerate(settling, 1)
+            for rule in one.ruleset.rules
+        ),
+        *(
+            f"not to be accepted, for the sentence would stay open, {one.idle}: {understood.words(rule, one.ruleset)}"
+            for one in offered
+            for rule in one.ruleset.rules
+            if one.idle
         ),
     ]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{account.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    if offered:
-        made = {"readings": [offer(by, read, account.id, account.text) for by, read in offered]}
+    if settling:
+        made = {"readings": [offer(one.by, one.ruleset, account.id, account.text) for one in settling]}
         rows += [f"    {line}" for line in rulefile.written(made).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
 
 
 def form(ruleset: RuleSet) -> dict[str, object]:
-    """Predicates and rules as an entry says them."""
-    return {
-        "predicates": {p.name: _row(p) for p in ruleset.predicates},
-        "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in ruleset.rules],
-    }
+    """Predicates and rules as an entry says them; a modality where the formula does not say it."""
+    rules = [{"formula": syntax.render(one.formula), "modality": one.modality} for one in ruleset.rules]
+    for one, row in zip(ruleset.rules, rules, strict=True):
+        if residual.modality(one.formula) == one.modality:
+            del row["modality"]
+    return {"predicates": {p.name: predicate_row(p) for p in ruleset.predicates}, "rules": rules}
 
 
 def offer(by: str, ruleset: RuleSet, id: str, text: str) -> dict[str, object]:
@@ -299,9 +318,15 @@ def offer(by: str, ruleset: RuleSet, id: str, text: str) -> dict[str, object]:
     return {**row, "digest": Reading(**row).drafted(id, text)}
 
 
-def _row(one: Predicate) -> dict[str, object]:
+def predicate_row(one: Predicate) -> dict[str, object]:
+    """A predicate as an entry says it: what binds it."""
     row = rulefile.predicate_row(one)
     return {key: row[key] for key in ("kind", "tools", "test", "objects", "question", "of") if row[key]}
+
+
+def to_text(ruleset: RuleSet) -> str:
+    """Rules with their predicates as the text of a decision, to be edited."""
+    return rulefile.written(form(ruleset))
 
 
 DECIDED = "decided-"
@@ -408,7 +433,7 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
     found = [name for name, text in texts.items() if one.speaks_of(text)]
     if len(found) == 1:
         return one.model_copy(update={"id": found[0]}), []
-    got = f"several, {found}" if found else f"none that says {one.text[:80]!r}"
+    got = f"several, {found}" if found else f"none that says {shortened(one.text, 80)!r}"
     return one, [
         f"{written.where((*loc, 'text'))}: without an id, the words of exactly one sentence were required; got {got}"
     ]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,8 +33,8 @@ def stamp(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
-def save(path: Path, made: Ruling, policy: Policy, *, seen: str | None = None) -> None:
-    """Put a decision into the file of decisions about the policy, whole or not at all.
+def save(path: Path, made: Ruling | Sequence[Ruling], policy: Policy, *, seen: str | None = None) -> None:
+    """Put a decision, or several, an entry each, into the file of decisions about the policy: all or none.
 
     `seen` is the stamp of the file that the decision was made before.
 
@@ -41,7 +42,12 @@ def save(path: Path, made: Ruling, policy: Policy, *, seen: str | None = None) -
         DecisionError: the file has mistakes, was changed since `seen`, cannot be written, or is of a form into which
             no entry can be put; nothing is written.
     """
-    rewrite(path, lambda text: put(text, made, policy, source=path.name), DecisionError, seen=seen)
+    several = (made,) if isinstance(made, Ruling) else made
+
+    def whole(text: str) -> str:
+        return reduce(lambda kept, one: put(kept, one, policy, source=path.name), several, text)
+
+    rewrite(path, whole, DecisionError, seen=seen)
 
 
 def rewrite(path: Path, put: Callable[[str], str], error: type[ValueError], *, seen: str | None = None) -> None:

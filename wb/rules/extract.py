@@ -27,6 +27,7 @@ from wb.logic.syntax import render
 from wb.rules import agreement, judges, readers, vocabulary
 from wb.rules.agreement import Agreement
 from wb.rules.readers import FORMS, Reader, Reading
+from wb.rules.residual import modality
 from wb.rules.rule import Predicate, Rule, RuleDraft, RuleSet, collect, toolbox
 from wb.rules.vocabulary import Entry, Vocabulary
 
@@ -100,11 +101,9 @@ class Extracted:
 
 def rules_of(formulas: Iterable[Formula], clause: Clause) -> list[Rule]:
     """Formulas as rules of a clause, numbered within it, each called by what its formula is."""
-    quote = clause.text
+    text, quote = " ".join(clause.said.split()), clause.text
     return [
-        Rule(
-            f"{clause.id}.{k}", " ".join(clause.said.split()), one, agreement.modality(one), "action", clause.id, quote
-        )
+        Rule(f"{clause.id}.{k}", text, one, modality(one) or "oblige", "action", clause.id, quote)
         for k, one in enumerate(formulas, 1)
     ]
 

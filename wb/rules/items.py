@@ -13,6 +13,7 @@ from typing import Literal
 
 from wb.domain.document import Sentence
 from wb.domain.policy import Policy, identities, near, occurrences, pieces
+from wb.logic.excerpt import shortened
 from wb.rules.sentences import Account
 
 NAME, DESCRIPTION = 120, 4_000  # characters of each, at most
@@ -88,7 +89,7 @@ def _item(tool: str, account: Account) -> Item:
     named = " ".join(words.split()[:CALLED])
     why = "it asks for something later, which no guard of a call decides" if account.cls == "duty" else ""
     reference = Reference(account.text, account.start, account.end)
-    return Item(tool, named[:NAME], words[:DESCRIPTION], (reference,), account.rules, archived=why)
+    return Item(tool, shortened(named, NAME), shortened(words, DESCRIPTION), (reference,), account.rules, archived=why)
 
 
 def references(quote: str, policy: Policy) -> tuple[Reference, ...]:
@@ -102,21 +103,25 @@ def references(quote: str, policy: Policy) -> tuple[Reference, ...]:
     """
     text, every = policy.seen.text, pieces(policy)
     if not any(c.isalnum() for c in quote):
-        raise ValueError(f"words of the document were required; got {quote[:80]!r}")
+        raise ValueError(f"words of the document were required; got {shortened(quote, 80)!r}")
     seen = occurrences(quote, text, 0, len(text)) or near(quote, text, 0, len(text))
     places = [policy.seen.span(*span) for span in seen] or occurrences(quote, policy.text, 0, len(policy.text))
     if not places:
-        raise ValueError(f"words that stand in the document, one after the other, were required; got {quote[:300]!r}")
+        raise ValueError(
+            f"words that stand in the document, one after the other, were required; got {shortened(quote, 300)!r}"
+        )
     found, whole = [], True
     for start, end in places:
         inside = [one for one in every if one.start < end and start < one.end]
         said = [one for one in inside if one.kind not in ("heading", "gap") or one.label == "column title"]
         if not said:
-            raise ValueError(f"a sentence of the document was required, and not a title alone; got {quote[:80]!r}")
+            raise ValueError(
+                f"a sentence of the document was required, and not a title alone; got {shortened(quote, 80)!r}"
+            )
         whole &= start <= said[0].start and said[-1].end <= end
         found.append(tuple((max(start, a), min(end, b)) for a, b in _whole(said, policy.text)))
     if len(set(found)) > 1 and not whole:
-        raise ValueError(f"words that stand in one place were required: quote more of it; got {quote[:80]!r}")
+        raise ValueError(f"words that stand in one place were required: quote more of it; got {shortened(quote, 80)!r}")
     return tuple(Reference(policy.text[a:b], a, b) for a, b in dict.fromkeys(span for those in found for span in those))
 
 
@@ -136,8 +141,8 @@ def misnamed(name: str, description: str) -> str:
     """Why an item cannot be called and told so; empty where it can."""
     for what, said, most in (("name", name, NAME), ("description", description, DESCRIPTION)):
         if not said.strip() or len(said) > most or not all(c.isprintable() or c in "\n\t" for c in said):
-            return f"a {what} of 1 to {most} characters that can be read was required; got {said[:80]!r}"
-    return f"a name on one line was required; got {name[:80]!r}" if len(name.splitlines()) > 1 else ""
+            return f"a {what} of 1 to {most} characters that can be read was required; got {shortened(said, 80)!r}"
+    return f"a name on one line was required; got {shortened(name, 80)!r}" if len(name.splitlines()) > 1 else ""
 
 
 def behind(item: Item, accounts: Iterable[Account]) -> tuple[Account, ...]:

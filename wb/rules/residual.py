@@ -16,7 +16,7 @@ from wb.domain.tools import Toolbox
 from wb.logic import formula as f
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
-from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.rule import Modality, Predicate, Rule, RuleSet
 
 # what names objects, by the declared type of the argument
 _KINDS = {"string": "a text", "integer": "a number", "number": "a number", "boolean": "a truth"}
@@ -181,6 +181,19 @@ def each_step(formula: Formula) -> Formula | None:
             return None if None in sides else f.And(*sides)
         case _:
             return None
+
+
+def modality(formula: Formula) -> Modality | None:
+    """What a formula is called: a ban, a condition for an act, or a duty; None where it does not say it, because it
+    neither holds at each step nor speaks of a later one."""
+    match formula:
+        case f.Always(f.Not()) | f.Always(f.Implies(_, f.Not(f.Atom()))):
+            return "forbid"
+        case _ if each_step(formula) is not None:
+            return "permit_only_if"
+        case _ if any(isinstance(s, f.FUTURE) and not isinstance(s, f.Always) for s in f.subformulas(formula)):
+            return "oblige"
+    return None
 
 
 def _present(formula: Formula) -> set[str]:

@@ -10,13 +10,13 @@
         formula: ALWAYS (pays IMPLIES of_age)
         modality: permit_only_if
 
-A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
-predicate's tools say whose calls.  `objects: [call.id]` of a predicate lists the arguments that tell its objects, and a
-rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  `ONCE[<= 24h]` and
-`COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of each step.  A state predicate
-may have a `question` about the conversation in place of a test, and `of`, whose words count.  Further keys: `keywords`
-of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
-with `clause`, `quote` and `reason`.
+A rule's modality is forbid, permit_only_if or oblige, and need not stand where the formula says it.  A test is CEL
+(`logic.facts`); where it reads `call`, the predicate's tools say whose calls.  `objects: [call.id]` of a predicate
+lists the arguments that tell its objects, and a rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`,
+meaning all of them.  `ONCE[<= 24h]` and `COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of
+each step.  A state predicate may have a `question` about the conversation in place of a test, and `of`, whose words
+count.  Further keys: `keywords` of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule;
+the list `undecided` has entries with `clause`, `quote` and `reason`.
 
 Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
 twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` or `*` needs quotation marks.
@@ -33,7 +33,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 import pydantic
 
 from wb.logic import cel, facts, syntax
+from wb.logic.excerpt import shortened
 from wb.logic.facts import FactError
+from wb.rules import residual
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 
 if TYPE_CHECKING:
@@ -74,11 +76,11 @@ class PredicateForm(Form):
 
 
 class RuleForm(Form):
-    """A rule without its id."""
+    """A rule without its id; its modality is that of its formula (`residual.modality`) where none stands there."""
 
     text: str = ""
     formula: str = pydantic.Field(min_length=1)
-    modality: Modality
+    modality: Modality | None = None
     type: RuleType = "action"
     clause: str = ""
     quote: str = ""
@@ -267,7 +269,7 @@ class Written:
         except FactError as error:
             self.refuse(loc, error)
         if not isinstance(path, facts.Path):
-            self.refuse(loc, f"an argument such as call.id was required; got {text[:80]!r}")
+            self.refuse(loc, f"an argument such as call.id was required; got {shortened(text, 80)!r}")
         return path
 
     def rule(self, row: RuleForm, name: str, loc: Loc) -> Rule:
@@ -276,7 +278,11 @@ class Written:
             formula = syntax.parse(row.formula)
         except syntax.FormulaError as error:
             self.refuse((*loc, "formula"), error)
-        return Rule(name, row.text, formula, row.modality, row.type, row.clause, row.quote, tuple(row.parents))
+        modality = row.modality or residual.modality(formula)
+        if modality is None:
+            wanted = f"one of {list(get_args(Modality))} was required, for the formula does not say it"
+            self.refuse((*loc, "modality"), f"{wanted}; got none")
+        return Rule(name, row.text, formula, modality, row.type, row.clause, row.quote, tuple(row.parents))
 
 
 # ---- YAML that a person writes ------------------------------------------------------------------

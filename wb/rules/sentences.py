@@ -19,7 +19,7 @@ from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
 from wb.rules import decisions, extract, physical, residual, understood
-from wb.rules.decisions import Ruling
+from wb.rules.decisions import DecisionError, Offer, Ruling
 from wb.rules.extract import CLASSES, PERSON, Class, Extract, Extracted
 from wb.rules.rule import Rule, RuleSet, toolbox
 
@@ -85,16 +85,23 @@ def classify(policy: Policy, found: Extracted, rulings: Sequence[Ruling] = ()) -
     return Classified(tuple(_with_tools(row, tools, whole, box) for row, tools in rows), whole)
 
 
-def offered(policy: Policy, found: Extracted, accounts: Sequence[Account]) -> dict[str, list[tuple[str, RuleSet]]]:
-    """The readings that a person may choose from for each open sentence, by its id: who read it so, and the rules."""
-    made: dict[str, list[tuple[str, RuleSet]]] = {}
+def offered(policy: Policy, found: Extracted, accounts: Sequence[Account]) -> dict[str, list[Offer]]:
+    """The readings that a person may choose from for each open sentence, by its id; each is tried, as if it were
+    accepted, so that one says why it would leave its sentence open."""
+    made: dict[str, list[Offer]] = {}
     for account, clause, one in zip(accounts, found.clauses, found.extracts, strict=True):
         if account.cls != "open":
             continue
         choices = one.choices or ((extract.Choice(one.grade, one.formulas),) if one.formulas else ())
         for choice in choices:
-            whole = RuleSet(found.predicates, tuple(extract.rules_of(choice.formulas, clause)))
-            made.setdefault(account.id, []).append((choice.by, whole.without_unused()))
+            whole = RuleSet(found.predicates, tuple(extract.rules_of(choice.formulas, clause))).without_unused()
+            try:
+                taken = decisions.decide(account, "rule", decisions.ACCEPTED, decisions.to_text(whole), policy)
+                tried, _ = _decided(one, taken, clause.id, found)
+                idle = tried.reason if tried.cls == "open" else ""
+            except DecisionError as error:
+                idle = str(error)
+            made.setdefault(account.id, []).append(Offer(choice.by, whole, idle))
     return made
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
     from markupsafe import Markup
     from pandas import DataFrame
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table as Grid
+    from rich.text import Text
 
 PROGRAM = (
     "background:#f2f4f7;color:#1f2328;line-height:1.4;font-size:12px;font-family:monospace;padding:8px;margin:2px 0;"
@@ -108,35 +110,41 @@ class Table(_Shown):
         """How each column is set: "number" to the right, "prose" broken inside its cell, "" on one line."""
         return tuple(_kind(column) for column in zip(*self.rows, strict=True))
 
-    def __rich__(self) -> RenderableType:
-        return self._rendered(self.rows)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table for a terminal; wider than it where a word would be broken (print it with `crop=False`)."""
+        *title, grid = self._rendered(self.rows)
+        least = sum(column.min_width or 0 for column in grid.columns) + 2 * (len(self.columns) - 1) if self.rows else 0
+        if least > options.max_width:
+            grid.width = least
+        yield from (*title, grid)
 
     def __repr__(self) -> str:
         from rich.console import Console
 
         console = Console(width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
         with console.capture() as text:
-            console.print(self._rendered(self.rows[:ROWS]))
+            console.print(*self._rendered(self.rows[:ROWS]), sep="\n")
         lines = [line.rstrip() for line in text.get().splitlines()]
         return "\n".join([*lines, f"… and {len(self.rows) - ROWS} more rows"] if self.tall else lines)
 
-    def _rendered(self, rows: Sequence[Sequence[object]]) -> RenderableType:
+    def _rendered(self, rows: Sequence[Sequence[object]]) -> list[Text | Grid]:
         """Title and rows for rich; what is short is always whole, and published rows are dim."""
-        from rich.console import Group
         from rich.table import Table as Grid
         from rich.text import Text
 
         title = [Text(f"{shown(self.title)}:")] if self.title else []
         if not rows:
-            return Group(*title, Text(shown(self.none)))
+            return [*title, Text(shown(self.none))]
         grid = Grid(box=None, pad_edge=False)
         for name, kind, *values in zip(self.columns, self.kinds, *rows, strict=True):
-            widest = None if kind == "prose" else max(len(shown(value)) for value in (name, *values))
-            side = "right" if kind == "number" else "left"
+            whole = [shown(value) for value in (name, *values)]
+            if kind == "prose":  # it is broken between its words; one as long as a line is none
+                whole = [word for text in whole for word in text.split() if len(word) <= PROSE]
+            widest, side = max(map(len, whole), default=1), "right" if kind == "number" else "left"
             grid.add_column(Text(shown(name)), justify=side, no_wrap=kind != "prose", min_width=widest, overflow="fold")
         for row in rows:
             grid.add_row(*(Text(shown(v)) for v in row), style="dim" if "published" in shown(row[0]) else None)
-        return Group(*title, grid)
+        return [*title, grid]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -218,14 +226,6 @@ def mapping(row: object) -> Mapping[str, object]:
     if isinstance(row, Mapping):
         return row
     return row._asdict() if hasattr(row, "_asdict") else {f.name: getattr(row, f.name) for f in fields(row)}
-
-
-def shortened(text: str, most: int) -> str:
-    """A text of at most `most` letters on one line; it ends between words, never inside a word or a number, unless
-    the first alone is longer."""
-    words = " ".join(text.split())
-    ends = [separator.start() for separator in re.finditer("[ _]", words[:most])]
-    return words if len(words) <= most else f"{words[: ends[-1] if ends else most - 1]}…"
 
 
 def count(number: int, noun: str) -> str:

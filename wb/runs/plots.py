@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wb.bench.evaluate import wilson
+from wb.logic.excerpt import shortened
 from wb.runs import cards, show
 from wb.runs.figure import GREY, Axis, Figure, Look, Series
 
@@ -305,7 +306,7 @@ def _nodes(groups: Sequence[Sequence[str]], place: Place, panel: int, links: boo
     tied = [(number, group) for number, group in enumerate(groups, 1) if place.keys() & set(group)]
     rows = [(name, colour, i) for colour, (i, group) in zip(_colours(), tied, strict=False) for name in group]
     names, colours = [name for name, *_ in rows], [colour for _, colour, _ in rows]
-    texts = [cards.shortened(name, int(0.75 * COLUMN / LETTER)) for name in names]
+    texts = [shortened(name, int(0.75 * COLUMN / LETTER)) for name in names]
     shape = {"colours": colours, "texts": texts, "hover": [f"{name} (cluster {i})" for name, _, i in rows]}
     shape["data"] = [{"predicate": name, "cluster": i} for name, _, i in rows]
     shape["links"] = [f"predicate-{cards.anchor(name)}" for name in names] if links else ()

@@ -117,9 +117,13 @@ function rule(one) {
 function sentences(given) {
   const { model } = given;
   const legend = make("div", "legend");
+  const counted = make("div", "counted");
+  const waiting = make("div", "pane queue");
+  const aside = make("div", "pane queue aside");
+  const above = make("div", "", make("div", "panes", waiting, aside), legend, counted);
   const page = make("div", "pane document");
   const beside = make("div", "pane beside", "Click a sentence.");
-  const { message, below, send, hear } = desk(given, "wb-review", legend, [page, beside]);
+  const { message, below, send, hear } = desk(given, "wb-review", above, [page, beside]);
   let offered = null; // the stale decision that is to be used for the sentence that is shown next
 
   const act = (name, id, more = {}) => send({ act: name, id, ...more });
@@ -135,6 +139,73 @@ function sentences(given) {
     const of = (cls) => rows.filter((row) => row.cls === cls).length;
     legend.replaceChildren(
       ...CLASSES.map((cls) => make("span", "", make("span", "sentence " + colour(cls), cls), ` ${of(cls)}`)),
+    );
+  }
+
+  // How many labelled calls are decided, and what that was before the last act.
+  function tally() {
+    const { words, before } = model.get("counted");
+    counted.hidden = !words;
+    counted.replaceChildren(make("b", "", words || ""), before ? make("small", "", ` before: ${before}`) : "");
+  }
+
+  // What is to be decided, and beside it in grey what was set aside, each in groups of what is alike.
+  function groups() {
+    const rows = model.get("queue");
+    const open = rows.filter((row) => row.cls === "open");
+    const most = model.get("counted").words ? "calls, then tools" : "tools";
+    waiting.replaceChildren(
+      make("p", "", make("b", "", "Open"), ` what holds most ${most} first`),
+      ...(open.length ? open.map(group) : ["nothing is open"]),
+    );
+    aside.replaceChildren(
+      make("p", "", make("b", "", "Set aside"), " a permission may hide a condition: what names facts comes first"),
+      ...rows.filter((row) => row.cls !== "open").map(group),
+    );
+  }
+
+  function group(row) {
+    const first = row.sentences[0].id;
+    const button = pressed("", () => (row.sentences.length > 1 ? several(row) : act("pick", first)));
+    button.dataset.first = first;
+    button.title = row.tools.join(", ");
+    button.append(make("b", "", row.title), " ", make("q", "", row.begins), make("small", "", row.about));
+    return button;
+  }
+
+  // What is alike, to be decided for one reason, each sentence of it or some of them.
+  function several(row) {
+    const [why, whyLabel] = field("input", "why", "Decide all that are ticked: why", "");
+    const ticks = row.sentences.map((one) => {
+      const tick = make("input");
+      tick.type = "checkbox";
+      tick.checked = true;
+      tick.dataset.of = one.id;
+      return tick;
+    });
+    const does = (name) => () => {
+      const ids = ticks.filter((tick) => tick.checked).map((tick) => tick.dataset.of);
+      if (ids.length) act(name, ids[0], { also: ids.slice(1), why: why.value });
+    };
+    message.hidden = true;
+    beside.replaceChildren(
+      message,
+      make("p", "", make("b", "", row.title), row.under ? ` under “${row.under}”` : ""),
+      told([
+        [row.cls === "open" ? "holds back" : "", row.cls === "open" ? row.tools.join(", ") : ""],
+        ["because", run({ steps: row.why })],
+      ]),
+      ...row.sentences.map((one, k) =>
+        make("div", "alike", make("label", "", ticks[k], one.text), pressed("Look", () => act("pick", one.id))),
+      ),
+      whyLabel,
+      make(
+        "div",
+        "",
+        row.cls === "not a constraint" ? null : pressed("None is a constraint", does("not a constraint")),
+        row.cls === "waived" ? pressed("Take back", does("take back")) : pressed("Waive them", does("waive")),
+        row.cls === "open" ? null : pressed("Open them", does("reject")),
+      ),
     );
   }
 
@@ -192,7 +263,9 @@ function sentences(given) {
           "choice",
           make("strong", "", `${at + 1}. as read by ${one.by}`),
           ...one.rules.map((card) => rule(card)),
-          pressed(`Accept reading ${at + 1}`, choose(at + 1)),
+          one.idle
+            ? make("em", "", `It cannot be accepted, the sentence would stay open: ${one.idle}`)
+            : pressed(`Accept reading ${at + 1}`, choose(at + 1)),
         ),
       ),
       make("label", "", "Decide: why", why),
@@ -244,9 +317,11 @@ function sentences(given) {
   }
 
   draw();
+  tally();
+  groups();
   old();
   show();
-  return hear({ rows: draw, shown: show, preview: foresee, stale: old });
+  return hear({ rows: draw, queue: groups, counted: tally, shown: show, preview: foresee, stale: old });
 }
 
 function items(given) {

@@ -1,58 +1,69 @@
-"""Reviewing a document in JupyterLab: its sentences, and the policy items of its tools.
+"""Reviewing a document in JupyterLab: its sentences, what blocks most first.
 
     review.open(source, found, decisions.place(…))
-    review.open_items(source, readings, made, edits.place(…))
 
-The one shows each sentence by its class, what was understood of it, and what is decided; the other the tools, the
-document with what is mapped onto one, and its items.  What is shown is made here, as values; the page (`review.js`)
-lays texts out, never as markup, and sends back what a person decides.  That goes through the same checks as a file
-that is written by hand, and into the same file (`rules.decisions`, `rules.edits`); then all is looked at again.  In a
-run, where nobody clicks, the sentences are given as a table, and so is what is in no item.
+Shows what is open in groups of what is alike, what was set aside beside it, each sentence by its class, what was
+understood of it, and what is decided.  What is shown is made here, as values; the page (`page`) lays texts out, never
+as markup, and sends back what a person decides.  That goes through the same checks as a file that is written by hand,
+and into the same file (`rules.decisions`); then all is looked at again, and the calls of the person's own runs are
+counted (`bench.recount`).  In a run, where nobody clicks, the sentences are given as a table.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import pydantic
 
-from wb.domain.document import Sentence
+from wb.bench import recorded, recount
+from wb.bench.recorded import Judged
+from wb.domain import events
 from wb.domain.policy import Policy, pieces
 from wb.domain.tools import Toolbox
 from wb.logic import syntax
-from wb.rules import check, decisions, edits, entries, items, rulefile, sentences, understood
-from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.edits import EditError, ItemEdit
+from wb.logic.excerpt import shortened
+from wb.rules import check, decisions, entries, rulefile, sentences, template, understood
+from wb.rules.decisions import DecisionError, Offer, Ruling
 from wb.rules.extract import Extracted
-from wb.rules.items import Item
-from wb.rules.mapper import Map
-from wb.rules.rule import Rule, RuleSet, toolbox
+from wb.rules.rule import Predicate, Rule, RuleSet, toolbox
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
-from wb.runs import show, store
-from wb.runs.cards import Badge, Quote
+from wb.runs import page, show, store
+from wb.runs.cards import count
+from wb.runs.page import laid_out, visible
 
-PAGE = Path(__file__).with_suffix(".js")
-STYLE = Path(__file__).with_suffix(".css")
 CHECK_S = 5.0  # that the rules are looked at together after each decision
+SLOW_S, TOLD_S = 2.0, 0.5  # from when on counting calls is told, and how often
 Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
-ItemAct = Literal["pick", "add", "edit", "drop", "archive", "bring back", "take back"]
-KINDS = {True: "changes something", False: "reads only", None: "may change something"}
+SEVERAL = ("waive", "not a constraint", "reject", "take back")  # that may be of several sentences at once
+BEGINS, TITLE = 100, 50  # characters of a sentence, and of its title, in the list of what is to be decided
+QUOTED = re.compile("'[^']*'|“[^”]*”")
+KINDS = {"heading": "heading", "item": "list item", "cell": "table cell", "stem": "list opening", "gap": "part"}
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What is reviewed: a policy, what was extracted from it, and where a person's decisions stand."""
+    """What is reviewed: a policy, what was extracted from it, where a person's decisions stand, and recorded runs to be
+    counted, where there are any."""
 
     policy: Policy
     found: Extracted
     file: Path
+    runs: Path | None = None
+
+    @property
+    def known(self) -> tuple[Predicate, ...]:
+        """The facts of the vocabulary that a rule may rest on."""
+        return tuple(entry.predicate for entry in self.found.words.entries if entry.usable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +75,22 @@ class Look:
     stale: tuple[Ruling, ...]
     ruleset: RuleSet
     readings: tuple[Account, ...]
-    offered: Mapping[str, Sequence[tuple[str, RuleSet]]]
+    offered: Mapping[str, Sequence[Offer]]
 
     def reading(self, name: str) -> Account:
         """The sentence of that id; `DecisionError` where there is none."""
         for one in self.readings:
             if one.id == name:
                 return one
-        raise DecisionError(f"the id of a sentence of the document was required; got {name[:40]!r}")
+        raise DecisionError(f"the id of a sentence of the document was required; got {shortened(name, 40)!r}")
 
 
 class Asked(Form):
-    """What the page sends: an act, and the sentence that it is about."""
+    """What the page sends: an act, and the sentence that it is about, or several that are decided alike."""
 
     act: Act
     id: str
+    also: list[str] = pydantic.Field(default=[], max_length=10_000)
     why: str = pydantic.Field(default="", max_length=10_000)
     choice: int = pydantic.Field(default=1, ge=1, le=3)
     rules: str = pydantic.Field(default="", max_length=100_000)
@@ -95,24 +107,71 @@ def look(desk: Desk) -> Look:
     return Look(stamp, made, stale, classed.ruleset, accounts, offered)
 
 
+def judged(desk: Desk, seen: Look, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Judged, ...]:
+    """The calls of the runs under the rules as they are decided; `tell` is told how many are done, and of how many.
+
+    Raises:
+        ValueError: the runs cannot be read, or have turns that name no tool.
+    """
+    happened = list(events.stream(desk.runs)) if desk.runs is not None else []
+    of = sum(isinstance(event.what, events.Asked) for event in happened)
+    found = []
+    for one in recorded.judge(recount.guard(desk.found.toolbox, seen.ruleset, seen.readings), happened):
+        found.append(one)
+        tell(len(found), of)
+    return tuple(found)
+
+
+def queue(desk: Desk, seen: Look, held: Mapping[str, int]) -> list[dict[str, object]]:
+    """What is open and what was set aside, in groups of what is alike: of one class and kind, under one title and one
+    opening, holding the same tools, with readings to choose from or without, naming facts or none.
+
+    The open ones that block most come first: most calls (`held` by sentence), then most tools; of what was set aside
+    those that name facts, for there a permission may hide a condition.
+    """
+    groups: dict[tuple, list[Account]] = {}
+    for account, piece in zip(seen.readings, pieces(desk.policy), strict=True):
+        if account.cls in ("open", "not a constraint", "waived"):
+            facts = bool(template.facts(account, desk.policy.toolbox, desk.known))
+            why = "" if account.cls == "open" else QUOTED.sub("…", account.reason)
+            place = piece.kind, piece.headings, piece.stems
+            key = account.cls, place, account.tools, facts, account.id in seen.offered, why
+            groups.setdefault(key, []).append(account)
+    rows = []
+    for (cls, (kind, headings, _), tools, facts, offered, _), those in groups.items():
+        calls = max(held.get(one.id, 0) for one in those)
+        holds = [count(calls, "call")] * bool(calls) + [count(len(tools), "tool")] * bool(tools)
+        under = visible(headings[-1]) if headings else ""
+        about = (
+            f"holds {' and '.join(holds) or 'nothing'}" if cls == "open" else cls,
+            f"under “{shortened(under, TITLE)}”" if under else "",
+            "names facts" if facts else "",
+            "has readings to choose from" if offered else "",
+        )
+        rows.append(
+            {
+                "cls": cls,
+                "title": count(len(those), KINDS.get(kind, "sentence")),
+                "begins": shortened(visible(those[0].text), BEGINS),
+                "about": "; ".join(filter(None, about)),
+                "under": under,
+                "tools": list(tools),
+                "calls": calls,
+                "facts": facts,
+                "why": [visible(why) for why in dict.fromkeys(one.reason for one in those)],
+                "sentences": [{"id": one.id, "text": visible(one.text)} for one in those],
+            }
+        )
+    return sorted(rows, key=lambda row: (row["cls"] != "open", -row["calls"], -len(row["tools"]), not row["facts"]))
+
+
 def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
     """The sentences in the order of the document, each with its class and kind; `breaks` where a new line begins."""
     decided = {ruling.id for ruling in seen.made}
     return [
         {"id": reading.id, "cls": reading.cls, "decided": reading.id in decided, **laid}
-        for reading, (_, laid) in zip(seen.readings, _laid_out(desk.policy), strict=True)
+        for reading, (_, laid) in zip(seen.readings, laid_out(desk.policy), strict=True)
     ]
-
-
-def _laid_out(policy: Policy) -> Iterator[tuple[Sentence, dict[str, object]]]:
-    """The pieces of the document, each with its text and how it is laid out."""
-    last = None
-    for piece in pieces(policy):
-        between = policy.text[last.end : piece.start] if last else "\n\n"
-        breaks = piece.kind != "prose" or last.kind != "prose" or bool(between.strip()) or between.count("\n") > 1
-        text = piece.said if piece.kind != "gap" else piece.text
-        yield piece, {"text": visible(text), "kind": piece.kind, "breaks": breaks}
-        last = piece
 
 
 def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
@@ -133,13 +192,17 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
         "rules": [rule(one, seen.ruleset, desk.found.toolbox) for one in own],
         "choices": [
             {
-                "by": visible(by),
-                "rules": [rule(one, read, toolbox(desk.found.toolbox, read), False) for one in read.rules],
+                "by": visible(one.by),
+                "idle": visible(one.idle),
+                "rules": [
+                    rule(each, one.ruleset, toolbox(desk.found.toolbox, one.ruleset), False)
+                    for each in one.ruleset.rules
+                ],
             }
-            for by, read in choices
+            for one in choices
         ],
         "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
-        "begin": _begin(decision, own, seen, reading, desk.policy),
+        "begin": _begin(decision, own, seen, reading, desk),
     }
 
 
@@ -190,57 +253,43 @@ def preview(desk: Desk, seen: Look, name: str, rules: str) -> list[dict[str, obj
 
 
 def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
-    """Write what a person decided into the file, and look again.
+    """Write what a person decided into the file, an entry for each sentence, and look again.
 
     Raises:
         DecisionError: it is no decision, or the file was changed since it was looked at; nothing is written.
     """
-    reading, why, rules = seen.reading(asked.id), asked.why.strip(), ""
+    those = [seen.reading(name) for name in dict.fromkeys((asked.id, *asked.also))]
+    if len(those) > 1 and asked.act not in SEVERAL:
+        raise DecisionError(f"one sentence was required for {asked.act!r}; got {len(those)}")
+    why, rules = asked.why.strip(), ""
     decision: str | None = asked.act
     if asked.act == "accept":
-        choices = seen.offered.get(reading.id, ())
+        choices = seen.offered.get(asked.id, ())
         if len(choices) < asked.choice:
             raise DecisionError(f"one of {len(choices)} readings was required; got number {asked.choice}: write a rule")
-        by, read = choices[asked.choice - 1]
-        decision, why, rules = "rule", why or f"{decisions.ACCEPTED} ({by})", written(read.rules, read)
+        chosen = choices[asked.choice - 1]
+        if chosen.idle:
+            raise DecisionError(f"a reading that settles the sentence was required; it would stay open: {chosen.idle}")
+        decision, why = "rule", why or f"{decisions.ACCEPTED} ({chosen.by})"
+        rules = decisions.to_text(chosen.ruleset)
     elif asked.act == "rule":
         rules = asked.rules
     elif asked.act == "take back":
         decision = None
-    made = decisions.decide(reading, decision, why, rules, desk.policy)
+    made = [decisions.decide(one, decision, why, rules, desk.policy) for one in those]
     entries.save(desk.file, made, desk.policy, seen=seen.stamp)
     return look(desk)
 
 
-def written(rules: Sequence[Rule], ruleset: RuleSet) -> str:
-    """Rules with their predicates as the text of a decision, to be edited."""
-    return rulefile.written(decisions.form(replace(ruleset, rules=tuple(rules)).without_unused()))
-
-
-def begin(reading: Account, policy: Policy) -> str:
-    """A rule to begin with, for a sentence of which none was read: its tools, and a field of the state."""
-    field = next((one.name for one in policy.toolbox.state if one.type == "boolean"), "FIELD")
-    tools = list(reading.tools or [one.name for one in policy.toolbox.tools])
-    return rulefile.written(
-        {
-            "predicates": {
-                "does_it": {"kind": "action", "tools": tools},
-                "may_do_it": {"kind": "state", "test": f"state.{field}"},
-            },
-            "rules": [{"formula": "ALWAYS (does_it IMPLIES may_do_it)", "modality": "permit_only_if"}],
-        }
-    )
-
-
-def _begin(decision: Ruling | None, own: Sequence[Rule], seen: Look, reading: Account, policy: Policy) -> str:
-    """What is offered to be edited: a person's rules as they wrote them, else those that were read, else a form."""
+def _begin(decision: Ruling | None, own: Sequence[Rule], seen: Look, reading: Account, desk: Desk) -> str:
+    """What is offered to be edited: a person's rules as they wrote them, else those that were read, else a template."""
     if decision is not None and decision.rules:
         return _written(decision)
     if own:
-        return written(own, seen.ruleset)
+        return decisions.to_text(RuleSet(seen.ruleset.predicates, tuple(own)).without_unused())
     if choices := seen.offered.get(reading.id):
-        return written(choices[0][1].rules, choices[0][1])
-    return begin(reading, policy)
+        return decisions.to_text(choices[0].ruleset)
+    return template.template(reading, desk.policy.toolbox, desk.known)
 
 
 def _written(decision: Ruling) -> str:
@@ -250,235 +299,32 @@ def _written(decision: Ruling) -> str:
     return rulefile.written(decision.model_dump(include={"predicates", "rules"}, exclude_defaults=True))
 
 
-def visible(text: str) -> str:
-    """A text with blanks folded, and what cannot be seen or turns others round written by its number."""
-    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in " ".join(text.split()))
-
-
-def open(policy: Policy, found: Extracted, file: Path) -> object:
+def open(policy: Policy, found: Extracted, file: Path, runs: str | Path = "") -> object:
     """The view of a document, to be clicked in JupyterLab; in a run, its sentences as a table.
 
-    `file` is where the decisions stand.
+    `file` is where the decisions stand; `runs` are recorded runs whose calls are counted after each decision, else
+    those beside the policy (`runs.jsonl`), where there are any.
     """
-    desk = Desk(policy, found, file)
-    return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _pages()["sentences"](desk)
-
-
-# ---- policy items ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ItemDesk:
-    """What is reviewed: the items that were made of a policy, under the edits of that moment, and where edits stand."""
-
-    policy: Policy
-    accounts: Sequence[Account]
-    made: Map
-    file: Path
-
-
-@dataclass(frozen=True, slots=True)
-class ItemLook:
-    """The items as the edits of the moment leave them; `stamp` tells the file that these were read from."""
-
-    stamp: str
-    every: tuple[ItemEdit, ...]
-    items: tuple[Item, ...]
-    stale: tuple[str, ...]
-
-
-class ItemAsked(Form):
-    """What the page sends: an act, the tool, and which of its items (or which edit) it is about."""
-
-    act: ItemAct
-    tool: str
-    at: int = -1
-    why: str = pydantic.Field(default="", max_length=10_000)
-    name: str = pydantic.Field(default="", max_length=1_000)
-    description: str = pydantic.Field(default="", max_length=10_000)
-    references: list[str] = pydantic.Field(default=[], max_length=100)
-
-
-def look_at_items(desk: ItemDesk) -> ItemLook:
-    """The items under the edits that the file holds now; `EditError` tells the file's mistakes."""
-    stamp = entries.stamp(desk.file)
-    every = edits.load(desk.file, desk.policy)
-    fresh = tuple(one for one in every if one not in desk.made.edits)
-    found = (*desk.made.items, *edits.made_by(fresh, desk.accounts, desk.policy))
-    exact = edits.applied(found, fresh, desk.policy)
-    done = edits.applied(exact.items, exact.left, desk.policy, renamed=True)
-    gone = edits.stale(done.left, desk.policy)
-    return ItemLook(
-        stamp,
-        every,
-        tuple(items.informed(one, desk.accounts) if one.by == "person" else one for one in done.items),
-        (*desk.made.stale, *gone),
-    )
-
-
-def tools(desk: ItemDesk, seen: ItemLook) -> list[dict[str, object]]:
-    """The tools in the order of the toolbox, each with whether it changes anything, and how many items it has."""
-    changes = desk.made.changes
-    mine = {tool.name: [one for one in seen.items if one.tool == tool.name] for tool in desk.policy.toolbox.tools}
-    return [
-        {
-            "name": name,
-            "kind": KINDS[changes.get(name)],
-            "items": sum(not one.archived for one in those),
-            "archived": sum(bool(one.archived) for one in those),
-        }
-        for name, those in mine.items()
-    ]
-
-
-def mapped(desk: ItemDesk, seen: ItemLook, tool: str) -> list[dict[str, object]]:
-    """The sentences in the order of the document: which items of the tool have each (`at`), whether those of another
-    one do, and whether it says how to act and is in none (`uncovered`); `breaks` where a new line begins."""
-    mine = [item.spans for item in seen.items if item.tool == tool]
-    every = [span for item in seen.items for span in item.spans]
-    bare = items.unmapped(desk.accounts, seen.items)
-    return [
-        {
-            "at": [k for k, spans in enumerate(mine) if _touches(spans, piece.start, piece.end)],
-            "elsewhere": _touches(every, piece.start, piece.end),
-            "uncovered": any(account.start <= piece.start < account.end for account in bare),
-            **laid,
-        }
-        for piece, laid in _laid_out(desk.policy)
-    ]
-
-
-def listed(desk: ItemDesk, seen: ItemLook, tool: str) -> list[dict[str, object]]:
-    """The items of a tool, in the order in which `mapped` counts them."""
-    return [
-        {
-            "name": visible(one.name),
-            "description": visible(one.description),
-            "references": [visible(r.text) for r in one.references],
-            "by": one.by,
-            "rules": list(one.rules),
-            "archived": visible(one.archived),
-        }
-        for one in seen.items
-        if one.tool == tool
-    ]
-
-
-def done(seen: ItemLook) -> list[dict[str, object]]:
-    """The edits that the file holds."""
-    return [
-        {"act": one.act, "tool": one.tool, "item": visible(one.item or one.name), "why": visible(one.why)}
-        for one in seen.every
-    ]
-
-
-def edit(desk: ItemDesk, seen: ItemLook, asked: ItemAsked) -> ItemLook:
-    """Write what a person did into the file, and look again.
-
-    Raises:
-        EditError: it is no edit, or the file was changed since it was looked at; nothing is written.
-    """
-    edits.save(desk.file, _edit(seen, asked), desk.policy, seen=seen.stamp)
-    return look_at_items(desk)
-
-
-def _edit(seen: ItemLook, asked: ItemAsked) -> ItemEdit:
-    """What a person did, as an entry of the file."""
-    if asked.act == "take back":
-        if not 0 <= asked.at < len(seen.every):
-            raise EditError(f"one of the {len(seen.every)} edits of the file was required; got number {asked.at + 1}")
-        return seen.every[asked.at].model_copy(update={"act": None})
-    said = {"name": asked.name.strip(), "description": asked.description.strip()}
-    words = [one.strip() for one in asked.references if one.strip()]
-    if asked.act == "add":
-        return ItemEdit(tool=asked.tool, act="add", why=asked.why.strip(), **said, references=words)
-    mine = [one for one in seen.items if one.tool == asked.tool]
-    if not 0 <= asked.at < len(mine):
-        raise EditError(f"one of the {len(mine)} items of {asked.tool!r} was required; got number {asked.at + 1}")
-    item = mine[asked.at]
-    own = next((one for one in seen.every if one.act == "add" and (one.tool, one.name) == (item.tool, item.name)), None)
-    if own is not None:
-        raise EditError("an item that a person added is changed by its own entry: take that back, and add another one")
-    quotes = [" ".join(r.text.split()) for r in item.references]
-    change = {"name": "", "description": "", "references": []}
-    if asked.act == "edit":
-        before = {"name": visible(item.name), "description": visible(item.description)}
-        change |= {key: text for key, text in said.items() if text != before[key]}
-        change |= {"references": words} if words != [visible(text) for text in quotes] else {}
-    return ItemEdit(tool=asked.tool, item=item.name, words=quotes, act=asked.act, why=asked.why.strip(), **change)
-
-
-def _touches(spans: object, start: int, end: int) -> bool:
-    return any(a < end and start < b for a, b in spans)
-
-
-def open_items(policy: Policy, accounts: Sequence[Account], made: Map, file: Path) -> object:
-    """The view of a policy's items, to be clicked in JupyterLab; in a run, what is in no item as a table."""
-    if os.environ.get(store.HANDED_OVER):
-        bare = items.unmapped(accounts, made.items)
-        rows = ({"in no item": Quote(visible(one.text)), "class": Badge(one.cls)} for one in bare)
-        return show.table(rows, none="every sentence that says how to act is in an item")
-    return _pages()["items"](ItemDesk(policy, tuple(accounts), made, file))
-
-
-# ---- the page --------------------------------------------------------------------------------------------------------
+    beside = file.with_name(file.name.replace("decisions.yaml", "runs.jsonl"))
+    desk = Desk(policy, found, file, Path(runs) if runs else beside if beside.is_file() else None)
+    return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _page()(desk)
 
 
 @lru_cache(maxsize=1)
-def _pages() -> dict[str, type]:
-    """The widgets that show a desk in the page and hear what is done there, by what is reviewed."""
-    import anywidget
+def _page() -> type:
+    """The widget that shows a desk in the page and hears what is done there."""
     import traitlets
 
-    class Page(anywidget.AnyWidget):
-        """Texts and classes go to the page, acts come back; both are plain data."""
-
-        _esm = PAGE.read_text("utf-8")
-        _css = STYLE.read_text("utf-8")
-        rows = traitlets.List().tag(sync=True)
-        shown = traitlets.Dict().tag(sync=True)
-        stale = traitlets.List().tag(sync=True)
-        told = traitlets.Dict().tag(sync=True)
-        file = traitlets.Unicode().tag(sync=True)
-        heard = traitlets.Int().tag(sync=True)  # how many acts were done or refused
-
-        def __init__(self, desk: Desk | ItemDesk) -> None:
-            super().__init__(file=desk.file.name)
-            self.desk, self.times = desk, 0
-            self.see(self.looks(desk))
-            self.on_msg(lambda _widget, content, _buffers: self.hear(content))
-
-        def hear(self, content: object) -> None:
-            """Do what the page asks, and tell what came of it."""
-            try:
-                self.do(content)
-            except (ValueError, OSError) as error:
-                self.tell(f"refused, nothing was written: {error}", False)
-            finally:
-                self.heard += 1
-
-        def take(self, asked: Asked | ItemAsked, act: Callable) -> None:
-            """Show what is there once an act is done, also where it is refused for what somebody else wrote."""
-            try:
-                self.see(self.fresh() if asked.act == "pick" else act(self.desk, self.seen, asked))
-            except (DecisionError, EditError):
-                self.see(self.fresh())
-                raise
-
-        def fresh(self) -> Look | ItemLook:
-            """What was looked at, or what is there now where the file was changed since."""
-            return self.seen if entries.stamp(self.desk.file) == self.seen.stamp else self.looks(self.desk)
-
-        def tell(self, text: str, good: bool) -> None:
-            self.times += 1
-            self.told = {"text": text, "good": good, "times": self.times}
-
-    class Sentences(Page):
-        """The document, and beside it one of its sentences."""
+    class Sentences(page.page()):
+        """What is to be decided, the document, and beside it one of its sentences."""
 
         looks = staticmethod(look)
         of = traitlets.Unicode("sentences").tag(sync=True)
         preview = traitlets.List().tag(sync=True)
+        queue = traitlets.List().tag(sync=True)
+        counted = traitlets.Dict().tag(sync=True)
+        held: Mapping[str, int] = {}  # calls, by open sentence
+        seen: Look | None = None
 
         def do(self, content: object) -> None:
             asked = Asked.model_validate(content)
@@ -489,36 +335,34 @@ def _pages() -> dict[str, type]:
             self.take(asked, decide)
             self.preview, self.shown = [], sentence(self.desk, self.seen, asked.id)
             if asked.act != "pick":
-                self.tell(f"written to {self.desk.file.name}: this sentence is now {self.shown['cls']}", True)
+                many = len({asked.id, *asked.also})
+                what = "this sentence is" if many == 1 else f"{many} sentences are"
+                self.tell(f"written to {self.desk.file.name}: {what} now {self.shown['cls']}", True)
 
         def see(self, seen: Look) -> None:
-            self.seen = seen
+            again, self.seen = self.seen is None or self.seen.stamp != seen.stamp, seen
             self.rows, self.stale = document(self.desk, seen), stale(self.desk, seen)
+            if again:
+                self.count()
+            self.queue = queue(self.desk, seen, self.held)
 
-    class Items(Page):
-        """The tools, the document, and the items of one tool."""
+        def count(self) -> None:
+            """Count the calls of the runs again, and tell how far it is where that takes long."""
+            if self.desk.runs is None:
+                return
+            begun, before = time.monotonic(), self.counted.get("words", "")
 
-        looks = staticmethod(look_at_items)
-        of = traitlets.Unicode("items").tag(sync=True)
-        tools = traitlets.List().tag(sync=True)
-        done = traitlets.List().tag(sync=True)
-        tool = ""  # whose items are shown
+            def tell(done: int, of: int) -> None:
+                nonlocal begun
+                if time.monotonic() - begun > SLOW_S:
+                    begun += TOLD_S
+                    self.counted = {"words": f"counting: {done} of {of} calls", "before": before}
 
-        def do(self, content: object) -> None:
-            asked = ItemAsked.model_validate(content)
-            if asked.tool not in (known := [tool.name for tool in self.desk.policy.toolbox.tools]):
-                raise EditError(f"one of the tools {known} was required; got {asked.tool[:40]!r}")
-            self.tool = asked.tool
-            self.take(asked, edit)
-            if asked.act != "pick":
-                self.tell(f"written to {self.desk.file.name}: {asked.act}", True)
+            try:
+                found = judged(self.desk, self.seen, tell)
+                self.held, words = recount.held(found), recount.Tally.of(found).words
+            except (ValueError, OSError) as error:
+                self.held, words = Counter(), f"not counted: {error}"
+            self.counted = {"words": words, "before": before if before != words else ""}
 
-        def see(self, seen: ItemLook) -> None:
-            desk, self.seen = self.desk, seen
-            known = [item.tool for item in desk.made.items] or [tool.name for tool in desk.policy.toolbox.tools]
-            self.tool = self.tool or next(iter(known), "")
-            self.tools, self.done, self.stale = tools(desk, seen), done(seen), list(seen.stale)
-            self.rows = mapped(desk, seen, self.tool)
-            self.shown = {"tool": self.tool, "items": listed(desk, seen, self.tool)}
-
-    return {"sentences": Sentences, "items": Items}
+    return Sentences

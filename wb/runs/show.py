@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from wb.domain.policy import Clause, Policy
 from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
+from wb.logic.excerpt import shortened
 from wb.rules import extract, understood
 from wb.rules.extract import CLASSES, Extracted
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -125,9 +126,7 @@ def _bound(predicate: Predicate) -> str | Source:
 def agreements(found: Extracted, title: str = "") -> Table:
     """How many sentences readers agree on, differ on, or could not read; of the offline engine what was parsed."""
     grades = [one.grade or one.reason if one.cls != "open" else f"open: {one.reason}" for one in found.extracts]
-    return tally(
-        (grade if len(grade) < 60 else f"{grade[: grade.rfind(' ', 0, 60)]} …" for grade in grades), "came to", title
-    )
+    return tally((shortened(grade, 60) for grade in grades), "came to", title)
 
 
 def levels(policy: Policy, found: Extracted, title: str = "") -> Table:

@@ -13,17 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from wb.bench import evaluate, recorded
+from wb.bench import evaluate, recount
 from wb.bench.recorded import Judged
+from wb.bench.recount import Tally
 from wb.domain import events
 from wb.domain.events import Label
 from wb.domain.judging import Judge
 from wb.guards.runtime import CallGuard
 from wb.logic import cel
+from wb.logic.excerpt import shortened
 from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
 from wb.rules.sentences import Account
-from wb.runs.cards import Table, count, listed, shortened
+from wb.runs.cards import Table, count, listed
 
 SHOWN = 100  # characters of a sentence in a table
 MOST = 8  # reasons of a kind
@@ -52,6 +54,11 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
     }
 
 
+def headline(judged: Iterable[Judged], policy: str) -> str:
+    """The first line: the policy, how many calls are undecided, and how those of each label came out."""
+    return f"{policy}: {Tally.of(judged).words}"
+
+
 def tables(
     judged: Iterable[Judged], quotes: Mapping[str, str], sentences: Mapping[str, str], policy: str = ""
 ) -> tuple[Table, ...]:
@@ -62,8 +69,8 @@ def tables(
     size = f"{count(len(judged), 'call')} in {count(len({j.run for j in judged}), 'run')}"
     made = [_by_tool(judged, f"{policy}: {size}" if policy else size)]
     if any(j.label for j in judged):
-        rows = ((f"to {label}", [j for j in judged if j.label == label]) for label in ("allow", "deny"))
-        made.append(_decisions("label", rows, _right(judged)))
+        rows = ((f"to {label}", [j for j in judged if j.label == label]) for label in ("deny", "allow"))
+        made.append(_decisions("label", rows, _right(Tally.of(judged))))
     made += [
         _counted("Rules that were broken", (quotes.get(name, name) for v in stopped for name in v.violated)),
         _counted("Open sentences", (sentences.get(name, name) for v in stopped for name in v.open)),
@@ -101,12 +108,16 @@ def _decisions(head: str, rows: Iterable[tuple[str, Sequence[Judged]]], title: s
     return listed(f"{head}, calls, allowed, denied, undecided", counts, title)
 
 
-def _right(judged: Sequence[Judged]) -> str:
-    counts = evaluate.confusion(recorded.outcomes(judged))
-    value, low, high = evaluate.rates(counts)["accuracy"]
-    right = f"{counts.tp + counts.tn} of {count(counts.n, 'labelled call')} decided as labelled"
-    unsure = f", {counts.undecided} of them undecided, which does not run" * bool(counts.undecided)
-    return f"{right}: {100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]{unsure}"
+def _right(tally: Tally) -> str:
+    """The rates of what was rightly denied and rightly allowed: an undecided call, which does not run, is neither."""
+    rates = []
+    for label, (called, right, _) in recount.LABELS.items():
+        hits, n = tally.number(label, right), tally.total(label)
+        value, low, high = evaluate.wilson(hits, n)
+        if value is not None:
+            interval = f"{100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
+            rates.append(f"{called} {recount.DECISIONS[right]} {hits} of {n}: {interval}")
+    return "; ".join(rates)
 
 
 def _counted(title: str, texts: Iterable[str]) -> Table:
