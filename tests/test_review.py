@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from wb.bench import recount
 from wb.domain import policy as documents
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic.syntax import parse, render
@@ -348,3 +349,166 @@ def test_an_item_is_added_with_clicks_and_taken_back(tmp_path: Path, monkeypatch
     assert page.told["good"] and not page.done and not page.shown["items"] and page.heard == 8
     monkeypatch.setenv(store.HANDED_OVER, "somewhere")
     assert words in str(item_review.open(at.policy, accounts, made, file).frame)
+
+
+RUNS = (
+    '{"run": "a", "state": {"can_swim": true, "rested": true}}',
+    '{"run": "a", "call": {"tool": "rent_boat", "arguments": {}}, "label": "allow"}',
+    '{"run": "a", "call": {"tool": "paint_boat", "arguments": {}}, "label": "allow"}',
+    '{"run": "b", "state": {"can_swim": false, "rested": false}}',
+    '{"run": "b", "call": {"tool": "rent_boat", "arguments": {}}, "label": "deny"}',
+    '{"run": "b", "call": {"tool": "paint_boat", "arguments": {}}, "label": "deny"}',
+    '{"run": "b", "call": {"tool": "end_rental", "arguments": {}}}',
+)
+MANY = """# Boat hire
+
+Never rent a boat to a visitor who cannot swim. Do not paint a boat in haste. Boats may be rented by those who swim.
+
+# Liability
+
+We are not liable for wet feet. We are not liable for lost hats. We are not liable for seasickness.
+You must rent a boat.
+
+- Ducks may be fed.
+"""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Desk:
+    (tmp_path / "runs.jsonl").write_text("\n".join(RUNS) + "\n", "utf-8")
+    return replace(desk(tmp_path, MANY), runs=tmp_path / "runs.jsonl")
+
+
+def texts(row: dict[str, object]) -> list[str]:
+    return [one["text"] for one in row["sentences"]]
+
+
+def test_what_blocks_most_stands_first_and_what_is_alike_stands_together(many: Desk) -> None:
+    seen = review.look(many)
+    held = recount.held(review.judged(many, seen))
+    rows = review.queue(many, seen, held)
+    waiting = [row for row in rows if row["cls"] == "open"]
+    assert {one["id"] for row in rows for one in row["sentences"]} == {
+        one.id for one in seen.readings if one.cls in ("open", "not a constraint", "waived")
+    }
+    assert rows[: len(waiting)] == waiting, "what was set aside stands behind what is open"
+    blocks = [(row["calls"], len(row["tools"])) for row in waiting]
+    assert blocks == sorted(blocks, reverse=True) and blocks[0] == (4, 3)
+    liable = next(row for row in waiting if "wet feet" in texts(row)[0])
+    assert len(texts(liable)) == 3 and liable["title"] == "3 sentences" and liable["under"] == "Liability"
+    assert liable["about"] == "holds 4 calls and 3 tools; under “Liability”"
+    by_tools = [len(row["tools"]) for row in review.queue(many, seen, {}) if row["cls"] == "open"]
+    assert by_tools == sorted(by_tools, reverse=True), "without runs, by the tools that are held"
+
+
+def test_a_permission_that_names_a_fact_stands_first_among_what_was_set_aside(many: Desk) -> None:
+    found = many.found
+    k = next(k for k, one in enumerate(found.clauses) if "those who swim" in one.text)
+    extracts = list(found.extracts)
+    extracts[k] = replace(extracts[k], cls="not a constraint", reason="a permission", formulas=(), choices=())
+    at = replace(many, found=replace(found, extracts=tuple(extracts)))
+    seen = review.look(at)
+    aside = [row for row in review.queue(at, seen, {}) if row["cls"] != "open"]
+    assert texts(aside[0]) == ["Boats may be rented by those who swim."] and aside[0]["facts"]
+    assert aside[0]["about"] == "not a constraint; under “Boat hire”; names facts" and not aside[-1]["facts"]
+    begun = yaml.safe_load(review.sentence(at, seen, aside[0]["sentences"][0]["id"])["begin"])
+    assert list(begun["predicates"]) == ["does_it", "can_swim"], "the sentence names no other fact"
+
+
+def test_one_reason_decides_several_sentences_an_entry_each(many: Desk) -> None:
+    seen = review.look(many)
+    ids = [one.id for one in seen.readings if "not liable" in one.text]
+    after = review.decide(many, seen, Asked(act="waive", id=ids[0], also=ids[1:], why="it is about us"))
+    made = yaml.safe_load(many.file.read_text("utf-8"))["decisions"]
+    assert [(row["id"], row["decision"], row["why"]) for row in made] == [(n, "waive", "it is about us") for n in ids]
+    assert {after.reading(name).cls for name in ids} == {"waived"}
+    (row,) = (row for row in review.queue(many, after, {}) if row["cls"] == "waived")
+    assert len(texts(row)) == 3
+    back = review.decide(many, after, Asked(act="take back", id=ids[0], also=ids[1:]))
+    assert {back.reading(name).cls for name in ids} == {"open"}
+
+
+SEVERAL = {
+    "no reason": ({"act": "waive"}, "a reason 'why' was required"),
+    "a rule": ({"act": "rule", "rules": OWN, "why": "x"}, "one sentence was required for 'rule'; got 3"),
+    "an acceptance": ({"act": "accept"}, "one sentence was required for 'accept'; got 3"),
+    "no such sentence": ({"act": "waive", "why": "x", "also": ["no such"]}, "the id of a sentence of the document"),
+}
+
+
+@pytest.mark.parametrize(("given", "why"), SEVERAL.values(), ids=SEVERAL.keys())
+def test_where_one_of_several_is_refused_none_is_written(many: Desk, given: dict, why: str) -> None:
+    seen = review.look(many)
+    first, *others = (one.id for one in seen.readings if "not liable" in one.text)
+    with pytest.raises(DecisionError, match=why):
+        review.decide(many, seen, Asked(**{"id": first, "also": others, **given}))
+    assert not many.file.exists()
+
+
+def test_several_are_written_whole_or_not_at_all(many: Desk) -> None:
+    many.file.write_text("decisions: [{id: '0123456789ab', text: x, decision: waive, why: y}]\n", "utf-8")
+    seen, kept = review.look(many), many.file.read_bytes()
+    ids = [one.id for one in seen.readings if "not liable" in one.text]
+    with pytest.raises(DecisionError, match="write the entry by hand"):
+        review.decide(many, seen, Asked(act="waive", id=ids[0], also=ids[1:], why="x"))
+    assert many.file.read_bytes() == kept
+
+
+def test_after_each_decision_the_labelled_calls_are_counted_again(many: Desk, tmp_path: Path) -> None:
+    shown = review.open(many.policy, many.found, many.file)  # the runs lie beside the decisions
+    first = "3 of 4 labelled calls undecided; of 2 violating 1 denied, 0 allowed, 1 undecided; "
+    assert shown.counted["words"].startswith(first), shown.counted
+    ids = [row["id"] for row in shown.rows if row["cls"] == "open"]
+    haste = next(row["id"] for row in shown.rows if "haste" in row["text"])
+    ids.remove(haste)
+    shown.hear({"act": "not a constraint", "id": ids[0], "also": ids[1:], "why": "they ask for nothing"})
+    assert shown.told["text"].endswith(f"{len(ids)} sentences are now not a constraint"), shown.told
+    assert shown.counted["words"].startswith(first) and not shown.counted["before"], "the other one still holds them"
+    (row,) = (row for row in shown.queue if row["cls"] == "open")
+    assert (row["calls"], row["tools"]) == (3, ["rent_boat", "paint_boat"])
+    shown.hear({"act": "rule", "id": haste, "why": "rested", "rules": OWN})
+    counted = "0 of 4 labelled calls undecided; of 2 violating 2 denied, 0 allowed, 0 undecided; "
+    assert shown.counted["words"].startswith(counted + "of 2 compliant 2 allowed")
+    assert shown.counted["before"].startswith(first) and not [row for row in shown.queue if row["cls"] == "open"]
+    shown.hear({"act": "pick", "id": haste})
+    assert shown.counted["words"].startswith(counted), "looking changes nothing"
+
+
+def test_what_takes_long_is_told_while_it_is_counted(many: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(review, "SLOW_S", 0.0)
+    monkeypatch.setattr(review, "TOLD_S", 0.0)
+    shown, heard = review.open(many.policy, many.found, many.file), []
+    shown.observe(lambda change: heard.append(change["new"]["words"]), "counted")
+    shown.hear({"act": "waive", "id": named(many, "haste"), "why": "x"})
+    assert heard[:2] == ["counting: 1 of 5 calls", "counting: 2 of 5 calls"] and "undecided" in heard[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "line 1: "),
+        ('{"run": "a", "observation": "click on the boat", "label": "deny"}', "line 1"),
+    ],
+)
+def test_runs_that_cannot_be_counted_are_told_and_stop_no_decision(many: Desk, line: str, why: str) -> None:
+    many.runs.write_text(line + "\n", "utf-8")
+    shown = review.open(many.policy, many.found, many.file, many.runs)
+    assert shown.counted["words"].startswith("not counted: ") and why in shown.counted["words"], shown.counted
+    shown.hear({"act": "waive", "id": named(many, "haste"), "why": "x"})
+    assert shown.told["good"] and many.file.exists()
+    assert review.open(many.policy, many.found, many.file.with_name("other.decisions.yaml")).counted == {}
+
+
+def test_a_reading_that_would_leave_its_sentence_open_is_not_offered(boats: Desk) -> None:
+    at = parted(boats)
+    k = next(k for k, one in enumerate(at.found.clauses) if "end a rental" in one.text)
+    hollow = Choice("another", (parse("ALWAYS (rent_boat IMPLIES rent_boat)"),))
+    extracts = list(at.found.extracts)
+    extracts[k] = replace(extracts[k], choices=(extracts[k].choices[0], hollow))
+    at = replace(at, found=replace(at.found, extracts=tuple(extracts)))
+    good, idle = review.sentence(at, review.look(at), named(at, "end a rental"))["choices"]
+    assert not good["idle"] and "guards nothing" in idle["idle"]
+    with pytest.raises(DecisionError, match="a reading that settles the sentence was required; it would stay open: "):
+        act(at, "accept", "end a rental", choice=2)
+    assert not at.file.exists()
+    assert act(at, "accept", "end a rental").reading(named(at, "end a rental")).cls == "rule"

@@ -2,7 +2,7 @@
 
 Words name a field of the state, an argument or a fact of the vocabulary by all of its name or of a keyword; a field
 within an object by what names both, or by a name of several words.  Nothing else is filled in: what a sentence does
-not name is no condition of its rule; that an object is there at all is none either.
+not name is no condition of its rule.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from wb.rules.sentences import Account
 
 WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+OPEN = "# OP: one of == != < <= > >=; VALUE: a number such as 3, 2.5, or a text in quotation marks\n"
 STEM = 4  # letters that two forms of a word share at least
 DEEP = 3  # objects within one another
 
@@ -53,9 +54,8 @@ def template(account: Account, toolbox: Toolbox, known: Iterable[Predicate] = ()
     condition = " AND ".join(named)
     body = f"{act} IMPLIES {f'({condition})' if len(named) > 1 else condition}"
     formula = f"ALWAYS ({body})" if named else f"ALWAYS NOT {act}"
-    return rulefile.written(
-        {"predicates": {act: {"kind": "action", "tools": tools}, **named}, "rules": [{"formula": formula}]}
-    )
+    made = {"predicates": {act: {"kind": "action", "tools": tools}, **named}, "rules": [{"formula": formula}]}
+    return rulefile.written(made) + OPEN * any(" OP " in str(row.get("test")) for row in named.values())
 
 
 def words(text: str) -> frozenset[str]:
@@ -91,15 +91,13 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _test(path: str, field: Field, text: str) -> str:
-    """A test of a field that uses what the sentence says of it: a number, or one of its values; else that it is so, or
-    is there."""
+    """A test of a field: that it is so, or that it has the value that the sentence names.  How it is compared is left
+    to the person (`OPEN`): the words that say it are not read, and a guess could be saved."""
     if field.type == "boolean":
         return path
-    numbers = [one.replace(",", "") for one in NUMBER.findall(text)]
-    if field.type in ("integer", "number") and len(numbers) == 1 and (field.type == "number" or numbers[0].isdigit()):
-        return f"{path} >= {numbers[0]}" + ".0" * (field.type == "number" and numbers[0].isdigit())
-    said = words(text)
-    values = [value for value in field.values if words(value) and words(value) <= said]
-    if field.type == "string" and values:
+    values = [value for value in field.values if words(value) and words(value) <= words(text)]
+    if field.type == "string" and len(values) == 1:
         return f"{path} == {json.dumps(values[0], ensure_ascii=False)}"
-    return f"size({path}) > 0" if field.type == "array" else f"has({path})"
+    numbers = [one.replace(",", "") for one in NUMBER.findall(text)]
+    value = numbers[0] if field.type != "string" and len(numbers) == 1 else "VALUE"
+    return f"size({path}) OP {value}" if field.type == "array" else f"{path} OP {value}"
