@@ -343,6 +343,83 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
     assert file.read_text("utf-8").startswith(PERSONS) and "rested painters" in file.read_text("utf-8")
 
 
+LIABLE = """
+# Liability
+
+We are not liable for wet feet. We are not liable for lost hats. We are not liable for seasickness.
+"""
+BOAT_RUNS = "\n".join(
+    json.dumps({"run": run, **row})
+    for run, swims, label in (("a", True, "allow"), ("b", False, "deny"))
+    for row in (
+        {"state": {"can_swim": swims, "rested": swims}},
+        {"call": {"tool": "rent_boat", "arguments": {}}, "label": label},
+        {"call": {"tool": "paint_boat", "arguments": {}}, "label": label},
+    )
+)
+
+
+def test_one_click_decides_what_is_alike_and_the_labelled_calls_are_counted(hire):
+    """What is open in groups, what was set aside beside it, one reason for three sentences, and a prefilled rule."""
+    folder = hire / "hire"
+    (folder / "policy.md").write_text(BOATS.replace("in haste.", "in haste unless it has rested.") + LIABLE, "utf-8")
+    (folder / "runs.jsonl").write_text(BOAT_RUNS + "\n", "utf-8")
+    with jupyterlab(hire, home(hire)) as address, browser() as opened:
+        page, asked = opened()
+        page.goto(f"{address}/lab/tree/notebooks/{UPSTREAM}.ipynb?token={TOKEN}")
+        run_all_cells(page)
+        errors = page.locator(ERROR).all_text_contents()
+        assert not errors, errors
+        view = page.locator(".wb-review")
+        view.wait_for(timeout=30_000)
+        view.scroll_into_view_if_needed()
+        counted, told, queue = (view.locator(name) for name in (".counted", ".told", ".queue:not(.aside)"))
+        before, groups = counted.inner_text(), queue.locator("button").all_inner_texts()
+        page.screenshot(path=SCREENSHOTS / "review-queue.png")
+        queue.locator("button", has_text="wet feet").click()
+        view.locator(".alike").nth(2).wait_for()
+        page.screenshot(path=SCREENSHOTS / "review-group.png")
+        view.get_by_role("button", name="None is a constraint").click()
+        told.filter(has_text="a reason 'why' was required").wait_for()
+        assert (folder / "decisions.yaml").read_text("utf-8") == PERSONS, "a refused decision writes nothing"
+        view.locator(".beside input.why").fill("who pays for damage is no matter of a call")
+        view.locator(".alike input").nth(2).uncheck()
+        view.get_by_role("button", name="None is a constraint").click()
+        told.filter(has_text="2 sentences are now not a constraint").wait_for()
+        aside = view.locator(".queue.aside").inner_text()
+        view.locator(".document [data-id]", has_text="seasickness").click()
+        view.locator(".beside", has_text="seasickness").wait_for()
+        view.locator(".beside input.why").fill("nor is this")
+        view.get_by_role("button", name="Not a constraint", exact=True).click()
+        told.filter(has_text="this sentence is now not a constraint").wait_for()
+        view.locator(".document [data-id]", has_text="in haste").click()
+        view.locator(".beside q", has_text="in haste").wait_for()
+        begun = view.locator("textarea.rules").input_value()
+        view.locator(".beside input.why").fill("rested painters paint well")
+        view.locator("textarea.rules").fill(begun.replace("- rent_boat", "").replace("rent_boat, ", ""))
+        view.get_by_role("button", name="Save the rule").click()
+        told.filter(has_text="this sentence is now rule").wait_for()
+        for words in ("The sign says", "blue"):
+            if "open" in view.locator(".document [data-id]", has_text=words).get_attribute("data-cls"):
+                view.locator(".document [data-id]", has_text=words).click()
+                view.locator(".beside q", has_text=words).wait_for()
+                view.locator(".beside input.why").fill("it says how things are")
+                view.get_by_role("button", name="Not a constraint", exact=True).click()
+                told.filter(has_text="now not a constraint").wait_for()
+        counted.filter(has_text="0 of 4 labelled calls undecided").wait_for()
+        after, wrong = counted.inner_text(), page.evaluate(WRONG)
+        view.scroll_into_view_if_needed()
+        page.screenshot(path=SCREENSHOTS / "review-counted.png")
+    assert not before.startswith("0 of 4") and "labelled calls undecided; of 2 violating" in before
+    assert any(text.startswith("3 sentences") and "We are not liable for wet feet." in text for text in groups)
+    assert "2 sentences" in aside and "not a constraint" in aside
+    assert "state.rested" in begun and "can_swim" not in begun and "modality" not in begun
+    assert after.startswith("0 of 4") and "of 2 violating 2 denied, 0 allowed" in after and "2 allowed" in after
+    made = [one for one in decisions.load(folder / "decisions.yaml", documents.load(folder)) if "liable" in one.text]
+    assert [one.why for one in made] == ["who pays for damage is no matter of a call"] * 2 + ["nor is this"]
+    assert not wrong and not outside(asked, address)
+
+
 def outside(asked: list[str], address: str) -> list[str]:
     """The addresses that lie elsewhere."""
     return [url for url in asked if not url.startswith((address, address.replace("http", "ws", 1), "data:", "blob:"))]

@@ -652,3 +652,15 @@ def test_a_reading_is_offered_only_where_it_settles_its_sentence(formulas: tuple
     (made,) = loaded(text.replace('Fridays only."\n    decision:\n', 'Fridays only."\n    decision: accept\n'))
     after = sentences.classify(SOURCE, found, (made,))
     assert [render(rule.formula) for rule in after.ruleset.rules] == ["ALWAYS NOT sends"]
+
+
+def test_a_draft_says_what_was_set_aside_behind_what_is_open() -> None:
+    hidden = "May be sent by letter\n writers  in good\u202e standing: {x}"
+    aside = replace(HUM, cls="not a constraint", reason="a permission", text=hidden)
+    text = decisions.draft((LETTERS, aside, replace(PAY, cls="rule")), BOX)
+    assert loaded(text) == () and PAY.text not in text
+    *_, head, last = text.rstrip("\n").split("\n")
+    assert head == "# Set aside; a permission among them may hide a condition:"
+    assert last == "# not a constraint (a permission): May be sent by letter writers in good  standing: {x}"
+    assert "Set aside" not in decisions.draft((LETTERS,), BOX)
+    assert decisions.draft((aside,), BOX).rstrip().endswith(last) and loaded(decisions.draft((aside,), BOX)) == ()

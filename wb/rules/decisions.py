@@ -260,12 +260,20 @@ def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequ
     `offered` are the readings of some, by their ids.  It is a valid file that decides nothing.  Write it beside the
     artifacts, never over a person's file.
     """
+    accounts, total = tuple(accounts), len(toolbox.tools)
     waiting = sorted((r for r in accounts if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
-    total = len(toolbox.tools)
     head = f"# {len(waiting)} sentences are open: a tool that one of them holds is not allowed.\n{FORM}"
+    aside = [f"{r.cls} ({r.reason}): {r.text}" for r in accounts if r.cls in ("not a constraint", "waived")]
+    foot = ["", "Set aside; a permission among them may hide a condition:", *aside] if aside else []
+    tail = "\n".join(map(_remark, foot)) + "\n" * bool(foot)
     if not waiting:
-        return f"{head}decisions: []\n"
-    return f"{head}decisions:\n" + "\n".join(_entry(r, total, offered.get(r.id, ())) for r in waiting)
+        return f"{head}decisions: []\n{tail}"
+    return f"{head}decisions:\n" + "\n".join(_entry(r, total, offered.get(r.id, ())) for r in waiting) + tail
+
+
+def _remark(text: str) -> str:
+    """A text as a remark of one line; "" as an empty line."""
+    return f"# {''.join(c if c.isprintable() else ' ' for c in ' '.join(text.split()))}" if text else ""
 
 
 def _entry(account: Read, total: int, offered: Sequence[Offer]) -> str:
@@ -295,7 +303,7 @@ def _entry(account: Read, total: int, offered: Sequence[Offer]) -> str:
             if one.idle
         ),
     ]
-    rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
+    rows = [f"  {_remark(note)}" for note in notes]
     rows += [f'  - id: "{account.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if settling:
         made = {"readings": [offer(one.by, one.ruleset, account.id, account.text) for one in settling]}
