@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from wb.bench import recorded, recount
 from wb.bench.recorded import Judged
-from wb.bench.recount import Tally
 from wb.domain import events
 from wb.domain import policy as documents
 from wb.domain.trace import Verdict
@@ -31,15 +30,16 @@ calls = st.lists(st.tuples(st.sampled_from(["allow", "deny", None]), st.sampled_
 @given(calls)
 def test_a_tally_counts_each_call_once(made: list[tuple[str | None, str]]) -> None:
     judged = [Judged("a", k, "pay", label, VERDICTS[decision]) for k, (label, decision) in enumerate(made)]
-    tally = Tally.of(judged)
+    tally = recount.tally(judged)
     for label in ("allow", "deny"):
-        assert tally.total(label) == sum(of == label for of, _ in made)
+        assert recount.total(tally, label) == sum(of == label for of, _ in made)
         for decision in VERDICTS:
-            assert tally.number(label, decision) == made.count((label, decision))
+            assert tally[label, decision] == made.count((label, decision))
+    words = recount.words(tally)
     labelled = [decision for label, decision in made if label is not None]
     first = f"{labelled.count('undecided')} of {len(labelled)} labelled calls undecided; of "
     nobody = f"{made.count((None, 'undecided'))} of {len(made)} calls undecided, none of them labelled"
-    assert tally.words.startswith(first) if labelled else tally.words == nobody
+    assert words.startswith(first) if labelled else words == nobody
     waiting = sum(decision == "undecided" for _, decision in made)
     assert recount.held(judged) == ({"s1": waiting, "s2": waiting} if waiting else {})
 

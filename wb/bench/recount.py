@@ -8,8 +8,7 @@ judged by its own guards (`wb judge`), after refinement; a guard that is not acc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from wb.bench.recorded import Judged
 from wb.domain.tools import Toolbox
@@ -31,39 +30,27 @@ def guard(toolbox: Toolbox, ruleset: RuleSet, accounts: Iterable[Account]) -> Ca
     return CallGuard("recount", ruleset, guards, frozenset({"tested"}), box, sentences.open_on(accounts))
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many calls of each label were allowed, denied and left undecided, which does not run; label None is of those
-    without one."""
+def tally(judged: Iterable[Judged]) -> Counter[tuple[str | None, str]]:
+    """How many calls there are of each label, None where there is none, and decision."""
+    return Counter((one.label, one.verdict.decision) for one in judged)
 
-    counts: Mapping[tuple[str | None, str], int]
 
-    @classmethod
-    def of(cls, judged: Iterable[Judged]) -> Tally:
-        """The tally of these calls."""
-        return cls(Counter((one.label, one.verdict.decision) for one in judged))
+def words(counts: Counter[tuple[str | None, str]]) -> str:
+    """A tally in one line: how many of the labelled calls are undecided, which do not run, then how those of each label
+    came out; of calls without any label how many are undecided."""
+    of = {label: total(counts, label) for label in LABELS}
+    if not any(of.values()):
+        return f"{counts[None, 'undecided']} of {counts.total()} calls undecided, none of them labelled"
+    parts = [f"{sum(counts[label, 'undecided'] for label in of)} of {sum(of.values())} labelled calls undecided"]
+    for label, (called, right, wrong) in LABELS.items():
+        numbers = (f"{counts[label, one]} {DECISIONS[one]}" for one in (right, wrong, "undecided"))
+        parts.append(f"of {of[label]} {called} {', '.join(numbers)}")
+    return "; ".join(parts)
 
-    def number(self, label: str, decision: str) -> int:
-        """The calls of that label that were decided so."""
-        return self.counts.get((label, decision), 0)
 
-    def total(self, label: str) -> int:
-        """The calls of that label."""
-        return sum(self.number(label, one) for one in DECISIONS)
-
-    @property
-    def words(self) -> str:
-        """What is to be known first: how many calls are not decided, then how many of each label came out how."""
-        of = {label: self.total(label) for label in LABELS}
-        if not any(of.values()):
-            waiting, every = self.counts.get((None, "undecided"), 0), sum(self.counts.values())
-            return f"{waiting} of {every} calls undecided, none of them labelled"
-        waiting = sum(self.number(label, "undecided") for label in LABELS)
-        parts = [f"{waiting} of {sum(of.values())} labelled calls undecided"]
-        for label, (called, right, wrong) in LABELS.items():
-            numbers = (f"{self.number(label, one)} {DECISIONS[one]}" for one in (right, wrong, "undecided"))
-            parts.append(f"of {of[label]} {called} {', '.join(numbers)}")
-        return "; ".join(parts)
+def total(counts: Counter[tuple[str | None, str]], label: str) -> int:
+    """The calls of that label."""
+    return sum(counts[label, one] for one in DECISIONS)
 
 
 def held(judged: Iterable[Judged]) -> Counter[str]:

@@ -50,7 +50,7 @@ def template(account: Account, toolbox: Toolbox, known: Iterable[Predicate] = ()
     none."""
     named = facts(account, toolbox, known)
     tools = list(account.tools or [one.name for one in toolbox.tools])
-    act = next(name for name in ("does_it", "does_that", "acts") if name not in named)
+    act = "does_it" + "_" * ("does_it" in named)
     condition = " AND ".join(named)
     body = f"{act} IMPLIES {f'({condition})' if len(named) > 1 else condition}"
     formula = f"ALWAYS ({body})" if named else f"ALWAYS NOT {act}"

@@ -146,7 +146,8 @@ function sentences(given) {
   function tally() {
     const { words, before } = model.get("counted");
     counted.hidden = !words;
-    counted.replaceChildren(make("b", "", words || ""), before ? make("small", "", ` before: ${before}`) : "");
+    counted.title = "by the rules as they are now, before a run refines them and proves guards";
+    counted.replaceChildren(make("b", "", words || ""), make("small", "", before ? `before: ${before}` : ""));
   }
 
   // What is to be decided, and beside it in grey what was set aside, each in groups of what is alike.

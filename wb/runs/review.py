@@ -360,7 +360,7 @@ def _page() -> type:
 
             try:
                 found = judged(self.desk, self.seen, tell)
-                self.held, words = recount.held(found), recount.Tally.of(found).words
+                self.held, words = recount.held(found), recount.words(recount.tally(found))
             except (ValueError, OSError) as error:
                 self.held, words = Counter(), f"not counted: {error}"
             self.counted = {"words": words, "before": before if before != words else ""}

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 
 from wb.bench import evaluate, recount
 from wb.bench.recorded import Judged
-from wb.bench.recount import Tally
 from wb.domain import events
 from wb.domain.events import Label
 from wb.domain.judging import Judge
@@ -56,7 +55,7 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
 
 def headline(judged: Iterable[Judged], policy: str) -> str:
     """The first line: the policy, how many calls are undecided, and how those of each label came out."""
-    return f"{policy}: {Tally.of(judged).words}"
+    return f"{policy}: {recount.words(recount.tally(judged))}"
 
 
 def tables(
@@ -70,7 +69,7 @@ def tables(
     made = [_by_tool(judged, f"{policy}: {size}" if policy else size)]
     if any(j.label for j in judged):
         rows = ((f"to {label}", [j for j in judged if j.label == label]) for label in ("deny", "allow"))
-        made.append(_decisions("label", rows, _right(Tally.of(judged))))
+        made.append(_decisions("label", rows, _right(judged)))
     made += [
         _counted("Rules that were broken", (quotes.get(name, name) for v in stopped for name in v.violated)),
         _counted("Open sentences", (sentences.get(name, name) for v in stopped for name in v.open)),
@@ -108,11 +107,11 @@ def _decisions(head: str, rows: Iterable[tuple[str, Sequence[Judged]]], title: s
     return listed(f"{head}, calls, allowed, denied, undecided", counts, title)
 
 
-def _right(tally: Tally) -> str:
+def _right(judged: Sequence[Judged]) -> str:
     """The rates of what was rightly denied and rightly allowed: an undecided call, which does not run, is neither."""
-    rates = []
+    rates, counts = [], recount.tally(judged)
     for label, (called, right, _) in recount.LABELS.items():
-        hits, n = tally.number(label, right), tally.total(label)
+        hits, n = counts[label, right], recount.total(counts, label)
         value, low, high = evaluate.wilson(hits, n)
         if value is not None:
             interval = f"{100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
