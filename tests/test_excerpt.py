@@ -67,10 +67,11 @@ def test_nothing_that_is_told_is_cut_in_another_way() -> None:
     """A slice of a text that goes into a message or a table would cut where it happens to end."""
     cut = re.compile(r"\[:\s?\w+\]!r|\[:\s?\d\d+\] \+ .…|\[:\s?[A-Z]+\]\}…")
     sent = {"client.py", "answers.py"}  # to a model, whose recorded replies are named by what it was sent
+    bare = ("body[:120]!r", 'text[:24] + "…"')  # bytes, and digests
     found = [
         f"{path.name}:{number}: {line.strip()}"
         for path in sorted(Path(__file__).parents[1].joinpath("wb").rglob("*.py"))
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if path.name not in sent and cut.search(line)
+        if path.name not in sent and cut.search(line) and not any(one in line for one in bare)
     ]
     assert not found, "\n".join(found)

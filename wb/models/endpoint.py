@@ -564,9 +564,9 @@ def _completion(body: bytes, safe: Callable[[object], str]) -> Completion:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise _Again(f"the body is not JSON: {shortened(body, 120)!r}") from None
+        raise _Again(f"the body is not JSON: {body[:120]!r}") from None
     if not isinstance(value, dict):
-        raise _Again(f"the body is no JSON object: {shortened(body, 120)!r}")
+        raise _Again(f"the body is no JSON object: {body[:120]!r}")
     try:
         return Completion.model_validate(value)
     except pydantic.ValidationError:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb import paths
-from wb.logic.excerpt import shortened
 from wb.paths import Project, digest, write_whole
 from wb.runs import key
 from wb.runs.key import Inputs
@@ -476,4 +475,4 @@ def _upstream(old: Manifest, new: Manifest) -> Iterator[str]:
 
 def _short(value: object) -> str:
     text = repr(value) if not isinstance(value, str) else value
-    return text if len(text) <= 60 else shortened(text, 25)
+    return text if len(text) <= 60 else text[:24] + "…"
