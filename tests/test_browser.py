@@ -386,6 +386,10 @@ def test_one_click_decides_what_is_alike_and_the_labelled_calls_are_counted(hire
         view.locator(".alike input").nth(2).uncheck()
         view.get_by_role("button", name="None is a constraint").click()
         told.filter(has_text="2 sentences are now not a constraint").wait_for()
+        view.locator(".queue.aside button", has_text="2 sentences").filter(has_text="wet feet").click()
+        view.locator(".alike").nth(1).wait_for()
+        view.get_by_role("button", name="Look").first.click()  # at what stood there before the group
+        view.locator("textarea.rules").wait_for()
         aside = view.locator(".queue.aside").inner_text()
         view.locator(".document [data-id]", has_text="seasickness").click()
         view.locator(".beside", has_text="seasickness").wait_for()

@@ -125,8 +125,12 @@ function sentences(given) {
   const beside = make("div", "pane beside", "Click a sentence.");
   const { message, below, send, hear } = desk(given, "wb-review", above, [page, beside]);
   let offered = null; // the stale decision that is to be used for the sentence that is shown next
+  let grouped = false; // whether several sentences stand beside, in place of the one that is shown
 
-  const act = (name, id, more = {}) => send({ act: name, id, ...more });
+  function act(name, id, more = {}) {
+    if (grouped && name === "pick" && model.get("shown").id === id) show();
+    send({ act: name, id, ...more });
+  }
 
   function use(row) {
     offered = row;
@@ -188,6 +192,7 @@ function sentences(given) {
       const ids = ticks.filter((tick) => tick.checked).map((tick) => tick.dataset.of);
       if (ids.length) act(name, ids[0], { also: ids.slice(1), why: why.value });
     };
+    grouped = true;
     message.hidden = true;
     beside.replaceChildren(
       message,
@@ -230,6 +235,7 @@ function sentences(given) {
   function show() {
     const shown = model.get("shown");
     if (!shown.id) return;
+    grouped = false;
     for (const one of page.querySelectorAll(".sentence")) one.classList.toggle("picked", one.dataset.id === shown.id);
     message.hidden = true;
     const why = make("input", "why");
