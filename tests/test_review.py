@@ -339,7 +339,8 @@ def test_an_item_is_added_with_clicks_and_taken_back(tmp_path: Path, monkeypatch
     (shown,) = page.shown["items"]
     assert (shown["name"], shown["by"], shown["references"]) == ("No haste", "person", [words])
     assert [row["text"] for row in page.rows if row["at"] == [0]] == [words]
-    assert [(row["name"], row["items"]) for row in page.tools][2] == ("paint_boat", 1) and len(page.done) == 1
+    held = [(row["name"], row["items"], row["open"]) for row in page.tools]
+    assert held == [("rent_boat", 0, 2), ("paint_boat", 1, 2), ("end_rental", 0, 1)] and len(page.done) == 1
     page.hear({"act": "drop", "tool": "paint_boat", "at": 0, "why": "x"})
     assert "take that back" in page.told["text"] and not page.told["good"]
     file.write_text(file.read_text("utf-8") + "# by hand\n", "utf-8")

@@ -20,7 +20,7 @@ import pydantic
 
 from wb.domain.policy import Policy
 from wb.logic.excerpt import shortened
-from wb.rules import edits, entries, items
+from wb.rules import edits, entries, items, sentences
 from wb.rules.edits import EditError, ItemEdit
 from wb.rules.items import Item
 from wb.rules.mapper import Map
@@ -84,8 +84,9 @@ def look(desk: Desk) -> Look:
 
 
 def tools(desk: Desk, seen: Look) -> list[dict[str, object]]:
-    """The tools in the order of the toolbox, each with whether it changes anything, and how many items it has."""
-    changes = desk.made.changes
+    """The tools, those first that most open sentences hold, else in the order of the toolbox: each with how many hold
+    it, whether it changes anything, and how many items it has."""
+    changes, waiting = desk.made.changes, sentences.open_on(desk.accounts)
     mine = {tool.name: [one for one in seen.items if one.tool == tool.name] for tool in desk.policy.toolbox.tools}
     return [
         {
@@ -93,8 +94,9 @@ def tools(desk: Desk, seen: Look) -> list[dict[str, object]]:
             "kind": KINDS[changes.get(name)],
             "items": sum(not one.archived for one in those),
             "archived": sum(bool(one.archived) for one in those),
+            "open": len(waiting.get(name, ())),
         }
-        for name, those in mine.items()
+        for name, those in sorted(mine.items(), key=lambda one: -len(waiting.get(one[0], ())))
     ]
 
 

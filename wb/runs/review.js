@@ -353,7 +353,7 @@ function items(given) {
       ...model.get("tools").map((one) => {
         const archived = one.archived ? `, ${one.archived} archived` : "";
         const button = pressed(one.name, () => act("pick", { tool: one.name }));
-        button.append(make("small", "", `${one.items} item${one.items === 1 ? "" : "s"}${archived}; ${one.kind}`));
+        button.append(make("small", "", `${one.items} item${one.items === 1 ? "" : "s"}${archived}; ${one.kind}; held by ${one.open} open`));
         button.dataset.tool = one.name;
         button.classList.toggle("picked", one.name === model.get("shown").tool);
         return button;
