@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb.domain import visible
+from wb.logic.excerpt import shortened
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -203,7 +204,7 @@ def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
     except DocumentError:
         raise
     except (Exception, MemoryError, RecursionError) as error:  # a foreign reader: if it breaks, nothing is read
-        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        reason = shortened(f"{type(error).__name__} {error}", 200)
         raise DocumentError(f"a readable PDF was required; got {reason}: save it anew, or give its text") from None
     if not any(shown.strip() for shown, _ in pages):
         unseen = f", {sum(bool(u.strip()) for _, u in pages)} with invisible text" if any(u for _, u in pages) else ""

@@ -20,6 +20,7 @@ from typing import Any, Literal, Never
 from wb.domain import jsonl
 from wb.domain.schema import resolved
 from wb.domain.tools import ToolError
+from wb.logic.excerpt import shortened
 
 Dialect = Literal["2020-12", "draft-7", "OpenAPI 3.0"]
 Found = Mapping[str, Any] | bool  # a schema; a bare truth accepts every value or none
@@ -322,4 +323,4 @@ def _size(value: Any) -> int:
 
 def _round(chain: Iterable[str], ref: str) -> str:
     names = [*chain]
-    return " -> ".join([*names[names.index(ref) :], ref])[:300]
+    return shortened(" -> ".join([*names[names.index(ref) :], ref]), 300)

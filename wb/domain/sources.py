@@ -68,6 +68,7 @@ import pydantic
 from wb.domain import inline, jsonl
 from wb.domain.inline import Document, Mistake, below, refuse
 from wb.domain.tools import Draft, Part, ToolError, identifier
+from wb.logic.excerpt import shortened
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 READING = ("get", "head")  # these change nothing (RFC 9110, 9.2.1)
@@ -301,7 +302,7 @@ def _kind(content: Mapping[str, Any], place: str) -> str:
     for rank in ranks:
         if kinds := [kind for kind in content if bare[kind] in rank]:
             return kinds[0]
-    got = ", ".join(map(repr, content))[:200] or "none"
+    got = shortened(", ".join(map(repr, content)), 200) or "none"
     refuse(place, f"a body in JSON or of form fields was required; got {got}")
 
 
@@ -471,4 +472,4 @@ def cause(error: BaseException, seconds: float) -> str:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
         return f"no answer within {seconds:g} s"
-    return f"{type(error).__name__}: {error}"[:300]
+    return shortened(f"{type(error).__name__}: {error}", 300)

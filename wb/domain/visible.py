@@ -457,7 +457,7 @@ def sheet(text: str) -> tuple[tuple[Selector, ...], tuple[str, ...]]:
             if parts := _selector(text.strip()):
                 selectors.append(Selector(parts, f"{HIDDEN}{reason} by the style {shortened(text.strip(), 60)}"))
             elif not _PASSING.search(text):
-                unread.append(text.strip()[:80])
+                unread.append(shortened(text, 80))
     return tuple(selectors), tuple(unread)
 
 

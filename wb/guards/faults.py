@@ -20,6 +20,7 @@ from typing import Literal
 from wb.guards import examples, sandbox
 from wb.guards.contract import REFUSED, Contract, VacuousContract, stated
 from wb.guards.nagini import Verifier
+from wb.logic.excerpt import shortened
 
 
 def refuse(assembled: str) -> None:
@@ -275,4 +276,4 @@ def _shown(node: ast.AST | None) -> str:
     if node is None:
         return "nothing"
     text = ast.unparse(node.test if isinstance(node, ast.If) else node)
-    return text if len(text) <= 90 else text[:87] + "..."
+    return shortened(text, 90)

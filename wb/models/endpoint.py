@@ -507,7 +507,7 @@ class Endpoint:
         if finish == "length":
             raise TruncatedReply(
                 f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
-                f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}"
+                f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(shortened(text, 120))!r}"
             )
         if not text:
             why = choice.message.refusal or f"finish_reason {finish!r}"

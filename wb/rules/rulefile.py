@@ -225,7 +225,7 @@ class Written:
     def _wrong(self, model: type[pydantic.BaseModel], one: Mapping[str, Any], at: Loc) -> str:
         """What was required and got, of one of pydantic's errors."""
         kind, loc = one["type"], one["loc"]
-        got = "none" if kind == "missing" else json.dumps(one["input"], ensure_ascii=False, default=str)[:80]
+        got = "none" if kind == "missing" else shortened(json.dumps(one["input"], ensure_ascii=False, default=str), 80)
         if kind == "extra_forbidden":
             wanted, got = f"a key of {_keys(model, loc[:-1])} was required", repr(loc[-1])
         elif kind == "literal_error":
