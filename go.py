@@ -4,7 +4,7 @@
     python3 go.py run  [options of `wb run`]     the seven notebooks, the result table, the report; without options
                                                  of two policies (`wb tour`)
     python3 go.py test [options of pytest]       the whole test suite
-    python3 go.py lab  [options of jupyter lab]  JupyterLab on the notebooks
+    python3 go.py lab  [options of `wb lab`]     JupyterLab on copies of the notebooks, which you may change
     python3 go.py wb   ...                       any other command of `wb`, such as `wb show`
 
 Everything lands in `.venv` beside this file, from the names and versions in `requirements.lock`.
@@ -203,15 +203,13 @@ def ready():
 # ---- the work -----------------------------------------------------------------------------------
 
 
-def work(command, rest, root=ROOT):
-    """The command line of the work, inside `.venv`; `root` is the folder that JupyterLab shows."""
+def work(command, rest):
+    """The command line of the work, inside `.venv`."""
     if command == "test":
         os.chdir(ROOT)
         return [PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *rest]
-    if command == "lab":
-        return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % root,
-                "--LabApp.default_url=/lab/tree/notebooks", *rest]
-    return [BIN / "wb", *([] if command == "wb" else ["run"] if rest else ["tour"]), *rest]
+    bare = command == "run" and not rest
+    return [BIN / "wb", *([] if command == "wb" else ["tour"] if bare else [command]), *rest]
 
 
 def main(arguments):

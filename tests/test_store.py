@@ -39,7 +39,7 @@ def test_what_a_stage_writes_the_next_one_reads(here):
     first.path("deep/e.txt").write_text("elsewhere", "utf-8")
     name = first.finish({"files": 5})
     second = store.open("02_b", parameters={"model": "m"}, reads=("01_a",))
-    assert name == f"01_a/{second.upstream['01_a'].key}"
+    assert name == f"01_a/{second.upstream['01_a'].key} (`wb run` makes its own: there is no notebook of this name)"
     assert (
         second.read("01_a", "a.json") == {"x": [1, None]}
         and second.read("01_a", "b.txt") == "text"
@@ -139,21 +139,109 @@ def papermill(project, stage, folder, *options):
     return subprocess.run(line, cwd=folder, env=tiny.environment(project), capture_output=True, text=True, timeout=120)
 
 
-def test_plain_papermill_writes_interactive_versions_that_no_run_takes(tmp_path):
+def test_plain_papermill_writes_the_version_that_a_run_would(tmp_path):
+    """The same cells from a fresh session, in their order, with the same parameters: the run that follows keeps it."""
     project = tiny.project(tmp_path / "p")
     policy = str(shutil.copytree(project.policies / "rules", tmp_path / "elsewhere" / "rules"))
     first = papermill(project, "01_read", tmp_path, "-p", "policy", policy)
     second = papermill(project, "02_count", tmp_path, "-p", "policy", policy, "-p", "factor", "5")
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     (version,) = artifact.versions(project, "02_count")
-    assert version.read("count.json") == 20 and version.manifest["mode"] == "interactive"
+    assert version.read("count.json") == 20 and version.manifest["mode"] == "batch"
     assert (
         version.manifest["parameters"]["factor"] == 5
         and {"count", "models.prompt", "runs.artifact", "runs.key"} <= version.manifest["modules"].keys()
     )
     assert version.manifest["upstream"]["01_read"]["key"] == artifact.newest(project, "01_read").key
-    step = pipeline.plan(project, {"policy": policy}, last="1")[0]
+    assert f"02_count/{version.key}'" in (tmp_path / "out.ipynb").read_text("utf-8"), "no reason why it would differ"
+    assert f"policy {policy}, model offline" in (tmp_path / "out.ipynb").read_text("utf-8")
+    ran = tiny.wb(project, "run", "--policy", policy, "-p", "factor=5", "--to", "2")
+    assert f"02_count  kept     {version.key}" in ran.stderr, ran.stderr
+    assert ran.stderr.startswith(f"policy {policy}, model offline\n")
+
+
+def cells(path):
+    return json.loads(path.read_text("utf-8"))["cells"]
+
+
+def stepped(project, folder, change=lambda texts: texts):
+    """The cells of 01_read, changed, executed one after the other in one session; what `finish` said."""
+    texts = change(["".join(one["source"]) for one in cells(project.notebooks / "01_read.ipynb")[1:]])
+    script = (
+        "from IPython.core.interactiveshell import InteractiveShell\nimport sys\nshell = InteractiveShell.instance()\n"
+        "for cell in sys.argv[1:]:\n    done = shell.run_cell(cell, store_history=True)\n"
+        "    done.raise_error()\nsys.stderr.write(str(done.result))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *texts],
+        cwd=project.notebooks,
+        env={**tiny.environment(project), "IPYTHONDIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    return done.stderr or done.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda texts: [*texts[:3], "text = text.upper()", texts[3]], "execution 4 of this session was not the cell"),
+        (lambda texts: [texts[0], texts[1], texts[1], *texts[2:]], "execution 3 of this session was not the cell"),
+        (lambda texts: ["other = 1", *texts], "execution 1 of this session was not the cell"),
+        (lambda texts: [*texts[:2], 'model = "offline"', *texts[2:]], "execution 3 of this session"),
+        (lambda texts: [*texts[:2], f"import os; os.utime('.')\n{texts[2]}", texts[3]], "execution 3 of this"),
+        (lambda texts: [*texts[:3], "open('../policies/rules/policy.md', 'a').write('x')", texts[3]], "its policy or"),
+        (lambda texts: [*texts[:3], "open('../wb/paths.py', 'a').write('#')", texts[3]], "the code of wb changed"),
+    ],
+)
+def test_what_a_run_would_not_do_makes_an_interactive_version_and_says_why(tmp_path, change, why):
+    project = tiny.project(tmp_path / "p")
+    said = stepped(project, tmp_path, change)
+    assert why in said.partition("(`wb run` makes its own: ")[2], said
+    step = pipeline.plan(project, {}, last="1")[0]
+    assert [v.manifest["mode"] for v in artifact.versions(project, "01_read")] == ["interactive"]
     assert pipeline.lookup(project, pipeline.inputs_of(project, step, {}), lambda event: None) is None
+
+
+def test_the_cells_of_the_notebook_make_the_version_of_a_run(tmp_path):
+    """Also with the parameters given twice; not once more where `finish` is executed again in the same session."""
+    project = tiny.project(tmp_path / "p")
+    twice = stepped(project, tmp_path, lambda texts: [*texts, texts[-1]])
+    assert "not exactly the cells of 01_read.ipynb were executed, once each from a fresh session" in twice
+    said = stepped(project, tmp_path, lambda texts: ['model = "x"', *texts])
+    assert "makes its own" not in said, said
+    step = pipeline.plan(project, {}, last="1")[0]
+    found = pipeline.lookup(project, pipeline.inputs_of(project, step, {}), lambda event: None)
+    assert found is not None and said.endswith(f"01_read/{found.key}"), said
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (("factr", "3"), "a parameter must be one of ['factor', 'model', 'policy']; no notebook declares 'factr'"),
+        (("factor", "abc"), "02_count.ipynb: factor must be of type int, like its default 2; got 'abc'"),
+        (("factor", "2.5"), "02_count.ipynb: factor must be of type int, like its default 2; got 2.5"),
+        (("factor", "True"), "02_count.ipynb: factor must be of type int, like its default 2; got True"),
+        (("policy", "7"), "02_count.ipynb: policy must be of type str, like its default 'rules'; got 7"),
+        (("policy", "none"), "a policy must be a name under policies/, one of ['rules'], a folder or a document; got"),
+    ],
+)
+def test_papermill_is_refused_what_a_run_is_refused(tmp_path, given, why):
+    project = tiny.project(tmp_path / "p")
+    done = papermill(project, "02_count", tmp_path, "-p", *given)
+    assert done.returncode == 1 and why in done.stderr and not artifact.versions(project, "02_count"), done.stderr
+
+
+def test_a_kernel_that_is_ended_after_its_notebook_tells_of_no_interruption():
+    script = (
+        "import logging, sys\nfrom types import SimpleNamespace\nimport IPython\nfrom wb.runs import store\n"
+        "log = logging.getLogger('IPKernelApp')\nlog.addHandler(logging.StreamHandler(sys.stdout))\n"
+        "IPython.get_ipython = lambda: SimpleNamespace(kernel=SimpleNamespace(log=log))\n"
+        "log.error('KeyboardInterrupt caught in kernel.')\nstore._hush()\n"
+        "log.error('KeyboardInterrupt caught in kernel.')\nlog.error('another')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tiny.ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["KeyboardInterrupt caught in kernel.", "another"], done.stderr
 
 
 def test_a_session_is_keyed_by_the_cells_that_were_executed(tmp_path):

@@ -1,5 +1,5 @@
-"""The command line: `wb run`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `export`,
-`check`.
+"""The command line: `wb run`, `tour`, `lab`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`,
+`export`, `check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shlex
 import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -40,6 +42,15 @@ PLACE = "A name under policies/, a folder, or one document."
 Policy = Annotated[str, typer.Argument(metavar="POLICY", help=PLACE)]
 Guard = Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")]
 Model = Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")]
+Place = Annotated[str | None, typer.Option("--policy", metavar="P", help=PLACE)]
+Asked = Annotated[
+    str | None,
+    typer.Option("--model", metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint."),
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON, of several things one object a line.")]
 
 
@@ -50,14 +61,9 @@ def _commands() -> None:
 
 @app.command()
 def run(
-    policy: Annotated[str | None, typer.Option(metavar="P", help=PLACE)] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint.")
-    ] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated."),
-    ] = None,
+    policy: Place = None,
+    model: Asked = None,
+    parameter: Parameter = None,
     first: Annotated[
         str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")
     ] = None,
@@ -71,16 +77,40 @@ def run(
 
     here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
+    named = dict.fromkeys(f"{step.parameters['policy']}, model {step.parameters['model']}" for step in steps)
+    print(f"policy {'; '.join(named)}", file=sys.stderr)
     if dry:
         _forecast(steps)
         return
     notebook.check()
     stages = [step.stage for step in steps]
-    with _stoppable(), progress.Display(stages, progress.console(error=True)) as tell:
-        done = pipeline.run(here, steps, tell)
-    _conclude(here, done)
+    with _stoppable():
+        with progress.Display(stages, progress.console(error=True)) as tell:
+            done = pipeline.run(here, steps, tell)
+        _conclude(here, done)
     for line in pipeline.stale(here, steps):
         print(f"{'stale':17}{line}")
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def lab(context: typer.Context, policy: Place = None, model: Asked = None, parameter: Parameter = None) -> None:
+    """Open copies of the notebooks in JupyterLab, for a policy and with these parameters; tracked ones never change.
+
+    The copies lie in artifacts/lab/POLICY. One that you changed is kept, and that is said. What else stands on the line
+    goes to `jupyter lab`, such as --no-browser.
+    """
+    from wb.runs import lab as labs
+
+    here = paths.project()
+    made = labs.copies(here, _values(parameter or [], policy=policy, model=model))
+    line = [sys.executable, "-m", "jupyterlab", *labs.command(here, made.folder, context.args)]
+    print("\n".join((f"policy {made.policy}: copies of the notebooks in {made.folder}", *made.lines)), file=sys.stderr)
+    found = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": found}  # of the kernels, which work in another folder
+    sys.stderr.flush()
+    if os.name == "nt":
+        sys.exit(subprocess.call(line, env=environment))
+    os.execve(line[0], line, environment)
 
 
 @app.command()
@@ -565,7 +595,9 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
     from wb.runs import artifact, cards, progress
 
-    print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
+    named = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in versions)
+    of = f" of {', '.join(named)}" * bool(named)
+    print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}{of}")
     if versions:
         progress.console().print(cards.table(artifact.described(version) for version in versions), crop=False)
     if pair:

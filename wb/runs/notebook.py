@@ -110,24 +110,61 @@ def trees(cells: Iterable[str]) -> tuple[ast.Module, ...]:
     return tuple(found)
 
 
+def declared(names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `NotebookError` for a name that is none of the parameters known."""
+    known = sorted({*known})
+    for name in names:
+        if name not in known:
+            raise NotebookError(f"a parameter must be one of {known}; no notebook declares {name!r}")
+
+
 def typed(notebook: Notebook, name: str, text: str) -> object:
     """The value that a text of the command line stands for, in the type of the parameter's default.
 
     Raises:
         NotebookError: the text is no value of that type.
     """
+    return text if isinstance(notebook.defaults[name], str) else fitting(notebook, name, _value(text), text)
+
+
+def fitting(notebook: Notebook, name: str, value: object, given: object) -> object:
+    """A value in the type of the parameter's default, a whole number as a float where that is one; `given` is what the
+    message tells.
+
+    Raises:
+        NotebookError: the value is not of that type.
+    """
     default = notebook.defaults[name]
-    if isinstance(default, str):
-        return text
-    value = _value(text)
     if isinstance(default, float) and type(value) is int:
         value = float(value)
     if default is not None and type(value) is not type(default):
         wanted = type(default).__name__
         raise NotebookError(
-            f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {text!r}"
+            f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {given!r}"
         )
     return value
+
+
+def filled(notebook: Notebook, values: Mapping[str, object]) -> str:
+    """The notebook's text with these values in its parameters cell, whose comments stay."""
+    data = json.loads(notebook.text)
+    cell = next(one for one in data["cells"] if "parameters" in one.get("metadata", {}).get("tags", ()))
+    lines = source(cell).encode("utf-8").split(b"\n")
+    for node in reversed(ast.parse(source(cell)).body):
+        (name,) = assigned(node)
+        if name in values:
+            value, end = node.value, lines[node.value.end_lineno - 1][node.value.end_col_offset :]
+            text = json.dumps(values[name], ensure_ascii=False) if type(values[name]) is str else repr(values[name])
+            start = lines[value.lineno - 1][: value.col_offset]
+            lines[value.lineno - 1 : value.end_lineno] = [start + text.encode("utf-8") + end]
+    cell["source"] = b"\n".join(lines).decode("utf-8").splitlines(keepends=True)
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def assigned(node: ast.stmt) -> tuple[str, ...]:
+    """The names that a statement gives a value; () where it does something else."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return tuple(target.id for target in targets if isinstance(target, ast.Name))
 
 
 def _value(text: str) -> object:

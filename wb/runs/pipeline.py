@@ -72,10 +72,7 @@ def plan(
     if start > stop:
         raise NotebookError(f"--from must not come after --to; got {stages[start]} and {stages[stop]}")
     used = notebooks[: stop + 1]
-    for name in values:
-        if not any(name in n.defaults for n in used):
-            declared = sorted({known for n in used for known in n.defaults})
-            raise NotebookError(f"a parameter must be one of {declared}; no notebook declares {name!r}")
+    notebook.declared(values, (known for n in used for known in n.defaults))
     steps = tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
     stale(here, steps)  # its mistakes are told before anything runs
     return steps
@@ -166,25 +163,8 @@ def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Vers
 
 
 def inputs_of(here: Project, step: Planned, upstream: Mapping[str, Version]) -> Inputs:
-    """What the result of a step depends on.
-
-    Raises:
-        NotebookError: it reads a file that the earlier stage did not write.
-    """
-    source = store.policy_of(here, step.parameters)
-    taken = {stage: _taken_files(step, version) for stage, version in upstream.items()}
-    parameters = json.loads(artifact.dumps(store.keyed(step.parameters, source), "parameters"))
-    return store.inputs(here, step.stage, "batch", parameters, source, step.notebook.cells, taken)
-
-
-def _taken_files(step: Planned, version: Version) -> dict[str, str]:
-    names = step.notebook.files[version.stage]
-    missing = sorted(set(names or ()) - set(version.digests))
-    if missing:
-        raise NotebookError(
-            f"{step.notebook.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}"
-        )
-    return {name: digest for name, digest in version.digests.items() if names is None or name in names}
+    """What the result of a step depends on; see `store.of_notebook`."""
+    return store.of_notebook(here, step.notebook, step.parameters, upstream)
 
 
 def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version], tell: Tell) -> Version:

@@ -166,6 +166,14 @@ class Progress:
             self._line.update(said, raw=True)
 
 
+def line(text: str) -> None:
+    """A line in the notebook that runs; outside a notebook, nothing."""
+    if _shell() is not None:
+        from IPython.display import display
+
+        display({"text/plain": text, "text/html": html.escape(text)}, raw=True)
+
+
 def going_on(outputs: Iterable[Mapping[str, object]]) -> str:
     """What the last long step that goes on says in a cell's outputs; "" where none does."""
     said = [output.get("data", {}) for output in outputs]

@@ -6,14 +6,17 @@
     stage.finish({"rules": len(rules)}, ledger=llm.ledger)
 
 Under `wb run` the run has prepared a workplace, chosen the versions to read and knows the key.  In
-JupyterLab, or with plain papermill, the newest finished versions are read, the key is made at
-`finish` from the cells that were executed, and the version is marked interactive.
+JupyterLab, or with plain papermill, the newest finished versions are read.  Where a fresh session then executed the
+cells of the tracked notebook, each once and in their order, the version is the one that `wb run` makes with these
+parameters; else its key is made from the cells that were executed, it is marked interactive, and `finish` says why.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import resource
 import shutil
 import sys
@@ -21,19 +24,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wb import paths
 from wb.paths import Project, write_whole
-from wb.runs import artifact, key
+from wb.runs import artifact, key, notebook, progress
 from wb.runs.artifact import ArtifactError, Version, Workplace
 from wb.runs.key import Inputs
+from wb.runs.notebook import Notebook, NotebookError
 
 if TYPE_CHECKING:
     from wb.runs.figure import Figure
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
+INJECTED = "# Parameters"  # the first line of the cell that papermill puts behind the parameters
 FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
 PACKAGES = (
@@ -56,6 +62,8 @@ class Stage:
     """A stage at work in its notebook: read earlier stages, write files, finish.
 
     `workplace` is the folder with the lock on it; under a run, the run holds the lock (None here).
+    `book` is the tracked notebook and `planned` what a run of it would have depended on when the stage was opened;
+    None where there is no such notebook, and under a run.
     """
 
     name: str
@@ -65,6 +73,8 @@ class Stage:
     folder: Path
     workplace: Workplace | None
     started: float  # seconds since the epoch
+    book: Notebook | None = None
+    planned: Inputs | None = None
 
     def read(self, stage: str, name: str) -> object:
         """A file of an earlier stage: JSON parsed, other files as text."""
@@ -135,7 +145,8 @@ class Stage:
         return path
 
     def finish(self, summary: Mapping[str, object] | None = None, *, ledger: object = None, unanswered: int = 0) -> str:
-        """Close the stage: what was written becomes one version, named by the text returned.
+        """Close the stage: what was written becomes one version, named by the text returned, which says as well why
+        a version is none that a run would take.
 
         `ledger` (or a file `ledger.json` of the same shape) says which prompts and replies were
         used; without one, every prompt that the modules name counts as used.  `unanswered` questions to a
@@ -147,8 +158,9 @@ class Stage:
         if self.workplace is None:
             write_whole(self.folder / FINISH, artifact.dumps(done, "summary"))
             return self.name
-        version = _finish_interactive(self, done)
-        return f"{version.stage}/{version.key}"
+        version, unlike = _finish_interactive(self, done)
+        _hush()
+        return f"{version.stage}/{version.key}" + f" (`wb run` makes its own: {unlike})" * bool(unlike)
 
     def _made_alike(self, version: Version, source: key.Source | None) -> bool:
         """Whether a version is whole, and of the policy, the code and the input of this stage."""
@@ -172,22 +184,28 @@ def open(stage: str, *, parameters: Mapping[str, object], reads: tuple[str, ...]
     """The stage of the notebook that is running, with the earlier stages that it reads.
 
     In a run these are the versions the run chose; elsewhere the newest finished ones for the same
-    policy and model.
+    policy and model.  In a kernel, a line says for which.
 
     Raises:
         ArtifactError: an earlier stage has no such version, or a run handed over other values.
+        NotebookError: papermill was given a parameter that there is not, or one has another type than its default.
     """
     here = paths.project()
+    progress.line(", ".join(f"{name} {parameters[name]}" for name in ("policy", "model") if name in parameters))
     if os.environ.get(HANDED_OVER):
         return _handed_over(stage, here, parameters, Path(os.environ[HANDED_OVER]))
+    tracked = here.notebooks / f"{stage}.ipynb"
+    book = notebook.load(tracked) if tracked.is_file() else None
+    _check(book, parameters)
     source = policy_of(here, parameters)
     upstream = {
         name: artifact.newest(here, name, policy=source and source.digest, model=parameters.get("model"))
         for name in reads
     }
     artifact.sweep(here, stage)
+    planned = of_notebook(here, book, parameters, upstream) if book else None
     place = artifact.workplace(here, stage)
-    return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time())
+    return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time(), book, planned)
 
 
 def policy_of(here: Project, parameters: Mapping[str, object]) -> key.Source | None:
@@ -225,6 +243,30 @@ def inputs(
     return Inputs(stage, mode, parameters, digest, key.cell_digests(cells), modules, taken)
 
 
+def of_notebook(
+    here: Project, book: Notebook, parameters: Mapping[str, object], upstream: Mapping[str, Version]
+) -> Inputs:
+    """What the result of a run of a notebook depends on.
+
+    Raises:
+        NotebookError: it reads a file that the earlier stage did not write.
+    """
+    source = policy_of(here, parameters)
+    taken = {stage: _taken(book, version) for stage, version in upstream.items()}
+    given = json.loads(artifact.dumps(keyed(parameters, source), "parameters"))
+    return inputs(here, book.stage, "batch", given, source, book.cells, taken)
+
+
+def _taken(book: Notebook, version: Version) -> dict[str, str]:
+    names = book.files[version.stage]
+    missing = sorted(set(names or ()) - set(version.digests))
+    if missing:
+        raise NotebookError(
+            f"{book.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}"
+        )
+    return {name: digest for name, digest in version.digests.items() if names is None or name in names}
+
+
 def described(source: key.Source | None) -> dict[str, str]:
     """A policy as a manifest describes it; without a name where a stage reads none."""
     return {"name": source.name if source else "", "digest": source.digest if source else ""}
@@ -247,16 +289,63 @@ def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], fo
     return Stage(stage, here, given, upstream, folder, None, time.time())
 
 
-def _finish_interactive(stage: Stage, done: Mapping[str, object]) -> Version:
-    """Seal a copy of the workplace, which stays for cells that are executed again."""
+def _check(book: Notebook | None, parameters: Mapping[str, object]) -> None:
+    """Refuse what `wb run` refuses of parameters, which papermill only warns of, or does not see."""
+    injected = [tree for cell in _executed() if cell.startswith(INJECTED) for tree in notebook.trees([cell])]
+    names = (name for tree in injected for node in tree.body for name in notebook.assigned(node))
+    notebook.declared(names, parameters)
+    for name, value in parameters.items():
+        if book is not None and name in book.defaults:
+            notebook.fitting(book, name, value, value)
+
+
+def _finish_interactive(stage: Stage, done: Mapping[str, object]) -> tuple[Version, str]:
+    """Seal a copy of the workplace, which stays for cells that are executed again; and why it is none of a run."""
     here, source = stage.project, policy_of(stage.project, stage.parameters)
-    taken = {name: version.digests for name, version in stage.upstream.items()}
-    parameters = keyed(stage.parameters, source)
-    made_of = inputs(here, stage.name, "interactive", parameters, source, _executed(), taken)
+    made_of, unlike = stage.planned, _unlike(stage)
+    if unlike:
+        taken = {name: version.digests for name, version in stage.upstream.items()}
+        parameters = keyed(stage.parameters, source)
+        made_of = inputs(here, stage.name, "interactive", parameters, source, _executed(), taken)
     place = artifact.workplace(here, stage.name)
     shutil.copytree(stage.folder, place.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     keys = {name: version.key for name, version in stage.upstream.items()}
-    return artifact.seal(here, place.folder, made_of, policy=described(source), upstream=keys, done=done)
+    return artifact.seal(here, place.folder, made_of, policy=described(source), upstream=keys, done=done), unlike
+
+
+def _unlike(stage: Stage) -> str:
+    """Why what was executed here is not what a run executes; "" where it is, up to a rest that leaves the stage alone.
+
+    A run starts from a fresh session: any cell besides, executed twice or in another order, may leave another value.
+    """
+    if stage.book is None or stage.planned is None:
+        return "there is no notebook of this name"
+    now = notebook.load(stage.book.path)
+    if of_notebook(stage.project, now, stage.parameters, stage.upstream).static != stage.planned.static:
+        return "its notebook, its policy or the code of wb changed since the stage was opened"
+    wanted = [cell.strip() for cell in now.cells if cell.strip()]
+    cells = [cell.strip() for cell in _executed() if cell.strip()]
+    run = list(dropwhile(lambda cell: _is_parameters(cell, now), cells))
+    for number, (one, other) in enumerate(zip(run, wanted, strict=False), len(cells) - len(run) + 1):
+        if one != other:
+            return f"execution {number} of this session was not the cell of {now.path.name} that comes there"
+    rest = wanted[len(run) :]
+    if not run or len(run) > len(wanted) or any(re.search(r"\bstage\b", cell) for cell in rest):
+        return f"not exactly the cells of {now.path.name} were executed, once each from a fresh session"
+    return ""
+
+
+def _is_parameters(cell: str, book: Notebook) -> bool:
+    """Whether a cell gives literals to parameters of the notebook, and does nothing else."""
+    trees = notebook.trees([cell])
+    try:
+        for node in (node for tree in trees for node in tree.body):
+            ast.literal_eval(getattr(node, "value", None) or node)
+            if not notebook.assigned(node) or not {*notebook.assigned(node)} <= book.defaults.keys():
+                return False
+    except ValueError:
+        return False
+    return bool(trees)
 
 
 def _executed() -> tuple[str, ...]:
@@ -267,6 +356,14 @@ def _executed() -> tuple[str, ...]:
 
     shell = get_ipython()
     return tuple(shell.user_ns["In"]) if shell else ()
+
+
+def _hush() -> None:
+    """Keep a finished notebook's kernel from logging a KeyboardInterrupt: whoever ends a kernel interrupts it first
+    (jupyter_client does), and what is told then looks as if the notebook had been stopped."""
+    kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None) if "IPython" in sys.modules else None
+    if kernel is not None:
+        kernel.log.addFilter(lambda record: not record.getMessage().startswith("KeyboardInterrupt caught in kernel"))
 
 
 def _recorded(started: float) -> dict[str, object]:
