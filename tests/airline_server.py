@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+try:
+    from mcp.server.mcpserver import MCPServer
+except ImportError:  # version 1 of the SDK
+    from mcp.server.fastmcp import FastMCP as MCPServer
 
 RESERVATION = {
     "reservation_id": "R1",

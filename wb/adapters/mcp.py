@@ -27,7 +27,7 @@ from typing import Any
 
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Enforcer
-from wb.domain import sources
+from wb.domain import sdk, sources
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, ToolError
 from wb.domain.trace import Value
@@ -61,13 +61,9 @@ def serve(
 async def _serve(
     make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float, tell: Callable[[str], object]
 ) -> None:
-    import mcp
     from mcp.server.stdio import stdio_server
 
-    transport: Any = server
-    if not isinstance(server, str):
-        transport = mcp.StdioServerParameters(command=server[0], args=list(server[1:]))
-    client = mcp.Client(transport, cache=None, read_timeout_seconds=seconds)
+    client = sdk.client(server, seconds=seconds)
     try:
         async with asyncio.timeout(seconds):
             await client.__aenter__()
@@ -94,9 +90,7 @@ class Proxy:
 
     def server(self) -> Any:
         """The server that the agent speaks with."""
-        from mcp.server.lowlevel import Server
-
-        return Server("wb", on_list_tools=self.list_tools, on_call_tool=self.call_tool)
+        return sdk.server(self.list_tools, self.call_tool)
 
     async def list_tools(self, context: Any, params: Any) -> Any:
         """The tools of the server as they are now, one page."""
@@ -108,13 +102,13 @@ class Proxy:
         call_id = enforcement.new_id()
         answer = await self.enforcer.ask_async(params.name, arguments, call_id)
         if not answer.runs:
-            return _failed(answer.refusal)
+            return sdk.failed(answer.refusal)
         try:
             async with asyncio.timeout(self.seconds):
                 result = await self.client.call_tool(params.name, arguments)
         except Exception as error:  # whatever it was, it does not say whether the call was done
-            return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
-        if result.is_error:
+            return sdk.failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
+        if sdk.field(result, "is_error"):
             value = given(result)
             self.enforcer.refused(params.name, value, call_id, not enforcement.UNCERTAIN.search(str(value)))
         else:
@@ -134,7 +128,7 @@ class Proxy:
                 tools = await sources.pages(self.client)
         except Exception as error:
             raise ToolError(f"an MCP server that lists its tools was required; got {_told(error)}") from None
-        if any(tool.output_schema for tool in tools):  # what the SDK checks results with is slow to load
+        if any(sdk.field(tool, "output_schema") for tool in tools):  # what the SDK checks results with is slow to load
             await asyncio.to_thread(importlib.import_module, "jsonschema")
         return (*told, *different(self.enforcer.session.judge.validator.toolbox, tools))
 
@@ -169,8 +163,9 @@ def different(toolbox: Toolbox, listed: Sequence[Any]) -> tuple[str, ...]:
 def given(result: Any) -> Value:
     """What a tool gave: its structured content, else its text, which may be the JSON of an object or list; null where
     it is neither."""
-    if result.structured_content is not None:
-        return result.structured_content
+    structured = sdk.field(result, "structured_content")
+    if structured is not None:
+        return structured
     texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
     return enforcement.content("\n".join(texts)) if texts else None
 
@@ -181,7 +176,7 @@ def _asking(client: Any, loop: asyncio.AbstractEventLoop, seconds: float) -> Ask
     def ask(tool: str, arguments: dict[str, Value]) -> object:
         asked = asyncio.run_coroutine_threadsafe(client.call_tool(tool, arguments), loop)
         result = asked.result(seconds)
-        if result.is_error:
+        if sdk.field(result, "is_error"):
             raise LookupError(f"{tool} answered an error: {given(result)}"[:300])
         return given(result)
 
@@ -204,12 +199,6 @@ def _plain(schema: Any) -> Any:
 def _shown(argument: tuple[bool, Any]) -> str:
     required, schema = argument
     return f"{json.dumps(schema, sort_keys=True)[:200]}{', required' if required else ''}"
-
-
-def _failed(text: str) -> Any:
-    from mcp import types
-
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
 def _told(error: BaseException) -> str:

@@ -65,7 +65,7 @@ from typing import Any, Literal, NamedTuple
 
 import pydantic
 
-from wb.domain import inline, jsonl
+from wb.domain import inline, jsonl, sdk
 from wb.domain.inline import Document, Mistake, below, refuse
 from wb.domain.tools import Draft, Part, ToolError, identifier
 from wb.logic.excerpt import shortened
@@ -425,14 +425,7 @@ def served(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
 
 async def _asked_server(server: str | Sequence[str], log: Any, seconds: float) -> list[Any]:
     """All pages of `tools/list`."""
-    import mcp
-
-    if isinstance(server, str):
-        transport: Any = server
-    else:
-        command, *arguments = server
-        transport = mcp.stdio_client(mcp.StdioServerParameters(command=command, args=arguments), errlog=log)
-    async with asyncio.timeout(seconds), mcp.Client(transport, cache=None) as client:
+    async with asyncio.timeout(seconds), sdk.client(server, errors=log) as client:
         return await pages(client)
 
 
@@ -444,21 +437,22 @@ async def pages(client: Any) -> list[Any]:
         seen.add(cursor)
         page = await client.list_tools(cursor=cursor)
         listed += page.tools
-        if (cursor := page.next_cursor) is None:
+        if (cursor := sdk.field(page, "next_cursor")) is None:
             return listed
     raise ToolError(f"a last page among {PAGES}, and none twice, was required of tools/list; got cursor after cursor")
 
 
 def draft(tool: Any) -> Draft:
     """One tool, or what cannot be read of the schema of its arguments."""
-    dialect = tool.input_schema.get("$schema")
+    asked = sdk.field(tool, "input_schema")
+    dialect = asked.get("$schema")
     old = isinstance(dialect, str) and any(name in dialect for name in OLD)
     try:
-        schema = inline.arguments(tool.input_schema, "draft-7" if old else "2020-12")
+        schema = inline.arguments(asked, "draft-7" if old else "2020-12")
     except Mistake as error:
         return Draft(tool.name, place="inputSchema", mistake=str(error))
     row = {"name": tool.name, "description": tool.description or ""}
-    hint = tool.annotations.read_only_hint if tool.annotations else None
+    hint = sdk.field(tool.annotations, "read_only_hint") if tool.annotations else None
     if hint is not None:
         row["mutating"] = not hint
     row["parameters"] = ({} if dialect is None else {"$schema": dialect}) | schema
