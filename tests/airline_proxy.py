@@ -5,6 +5,7 @@ python airline_proxy.py FILE
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -24,4 +25,6 @@ def session(ask: mcp.Ask) -> Session:
 
 
 if __name__ == "__main__":
-    mcp.serve(session, [sys.executable, str(Path(__file__).with_name("airline_server.py")), sys.argv[1]], seconds=30)
+    modules = f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}"  # the SDK hands it on to nothing that it starts
+    server = ["env", modules, sys.executable, str(Path(__file__).with_name("airline_server.py")), sys.argv[1]]
+    mcp.serve(session, server, seconds=30)

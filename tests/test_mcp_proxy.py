@@ -1,6 +1,6 @@
 """The proxy between an agent and an MCP server, with the official SDK: an agent is stopped, told why, and complies.
 
-One test starts real processes, agent, proxy and server; the others connect the same parts inside one process.
+The parts are connected inside one process; `test_sdk` starts them as three.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ import asyncio
 import contextlib
 import io
 import json
-import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +17,6 @@ import library
 import mcp
 import pydantic
 import pytest
-from conftest import ROOT, shared
 from library import LOOK, SHORT, Desk
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
@@ -85,42 +82,6 @@ def behind(
                 return await work(agent, proxy)
 
     return asyncio.run(run())
-
-
-# ---- real processes -----------------------------------------------------------------------------------
-
-
-def test_an_agent_behind_the_proxy_is_stopped_and_corrected_by_an_airline_s_guards(tmp_path: Path) -> None:
-    shared("data")
-    done, errors = tmp_path / "done.jsonl", tmp_path / "stderr.txt"
-    done.touch()
-    script = str(ROOT / "tests" / "airline_proxy.py")
-    bags = {"reservation_id": "R1", "total_baggages": 3, "nonfree_baggages": 0, "payment_id": "card1"}
-
-    async def run() -> None:
-        server = mcp.StdioServerParameters(command=sys.executable, args=[script, str(done)])
-        with errors.open("w") as log:
-            async with mcp.Client(mcp.stdio_client(server, errlog=log), cache=None) as agent:
-                assert "update_reservation_baggages" in {tool.name for tool in (await agent.list_tools()).tools}
-                first = await agent.call_tool("update_reservation_baggages", bags)
-                assert first.is_error and not done.read_text()
-                assert "(bags_charged)" in text(first) and "(bags_method)" not in text(first), text(first)
-                second = await agent.call_tool("update_reservation_baggages", {**bags, "nonfree_baggages": 2})
-                assert not second.is_error, text(second)
-                assert [json.loads(line) for line in done.read_text().splitlines()] == [
-                    {"total_baggages": 3, "nonfree_baggages": 2}
-                ]
-                strange = await agent.call_tool("drop_table", {"name": "users"})
-                assert strange.is_error and "there is no such tool" in text(strange)
-                dying = await agent.call_tool("transfer_to_human_agents", {"summary": "x"})
-                assert dying.is_error and "it is not known whether it was done" in text(dying)
-                after = await agent.call_tool("update_reservation_baggages", {**bags, "nonfree_baggages": 2})
-                assert after.is_error and len(done.read_text().splitlines()) == 1
-
-    asyncio.run(asyncio.wait_for(run(), 120))
-    told = errors.read_text()
-    assert "drop_table: there is no such tool in tools.json; its calls are refused" in told
-    assert "book_reservation: the server has no such tool" in told and "Traceback" not in told
 
 
 # ---- calls ------------------------------------------------------------------------------------------
