@@ -113,14 +113,9 @@ def test_a_copy_that_a_person_changed_is_kept_and_that_is_said(here, change):
     kept = path.read_bytes()
     for _ in range(2):
         (line,) = lab.copies(here, {}).lines
-        where = {
-            "cell": "cell 4",
-            "parameter": "cell 2",
-            "more": "cell 5",
-            "broken": "all of it",
-            "unrecorded": "cell 1",
-        }
-        assert path.read_bytes() == kept and f"{path}: kept as you changed it ({where[change]} " in line
+        where = {"cell": "4", "parameter": "2", "more": "5", "broken": "1, 2, 3, 4", "unrecorded": "1"}[change]
+        assert path.read_bytes() == kept and f"{path}: kept as you changed it: in cell {where} it is not " in line
+        assert line.endswith("02_count.ipynb with these parameters; rename it to get the new one")
     path.rename(folder / "mine.ipynb")
     assert lab.copies(here, {}).lines == () and "factor = 2" in path.read_text("utf-8")
 

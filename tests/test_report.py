@@ -152,7 +152,9 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
         assert f'id="{drawing.draw.__name__}"' in page
     assert "96.0 [92, 98]" in page and "Not run: direct; it needs a model." in page
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
-    assert "<title>Guards from policies: run 0" in page and "<script>alert(1)" not in page and "<b>pays" not in page
+    assert (
+        "<title>Guards from policies: rules: run 0" in page and "<script>alert(1)" not in page and "<b>pays" not in page
+    )
 
 
 def test_what_was_measured_beside_labelled_calls_is_shown_and_what_was_not_is_not(here):

@@ -13,7 +13,6 @@ import json
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -87,7 +86,10 @@ def run(
     with _stoppable():
         with progress.Display(stages, progress.console(error=True)) as tell:
             done = pipeline.run(here, steps, tell)
-        _conclude(here, done)
+        try:
+            _conclude(here, done)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("stopped after the run was finished; `wb report` writes its report") from None
     for line in pipeline.stale(here, steps):
         print(f"{'stale':17}{line}")
 
@@ -105,12 +107,9 @@ def lab(context: typer.Context, policy: Place = None, model: Asked = None, param
     made = labs.copies(here, _values(parameter or [], policy=policy, model=model))
     line = [sys.executable, "-m", "jupyterlab", *labs.command(here, made.folder, context.args)]
     print("\n".join((f"policy {made.policy}: copies of the notebooks in {made.folder}", *made.lines)), file=sys.stderr)
-    found = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": found}  # of the kernels, which work in another folder
+    found = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))  # kernels work elsewhere
     sys.stderr.flush()
-    if os.name == "nt":
-        sys.exit(subprocess.call(line, env=environment))
-    os.execve(line[0], line, environment)
+    os.execve(line[0], line, {**os.environ, "PYTHONPATH": found})
 
 
 @app.command()
@@ -371,6 +370,7 @@ def report(
 
     here = paths.project()
     versions = [reports.find(here, name) for name in runs or [None]]
+    print(f"policy {reports.policies(versions)}", file=sys.stderr)
     print(_report(here, versions, out))
 
 
@@ -594,9 +594,9 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
     from wb.runs import artifact, cards, progress
+    from wb.runs import report as reports
 
-    named = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in versions)
-    of = f" of {', '.join(named)}" * bool(named)
+    of = f" of {reports.policies(versions)}" * bool(versions)
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}{of}")
     if versions:
         progress.console().print(cards.table(artifact.described(version) for version in versions), crop=False)

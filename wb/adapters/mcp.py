@@ -102,12 +102,12 @@ class Proxy:
         call_id = enforcement.new_id()
         answer = await self.enforcer.ask_async(params.name, arguments, call_id)
         if not answer.runs:
-            return sdk.failed(answer.refusal)
+            return _failed(answer.refusal)
         try:
             async with asyncio.timeout(self.seconds):
                 result = await self.client.call_tool(params.name, arguments)
         except Exception as error:  # whatever it was, it does not say whether the call was done
-            return sdk.failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
+            return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
         if sdk.field(result, "is_error"):
             value = given(result)
             self.enforcer.refused(params.name, value, call_id, not enforcement.UNCERTAIN.search(str(value)))
@@ -199,6 +199,12 @@ def _plain(schema: Any) -> Any:
 def _shown(argument: tuple[bool, Any]) -> str:
     required, schema = argument
     return f"{json.dumps(schema, sort_keys=True)[:200]}{', required' if required else ''}"
+
+
+def _failed(text: str) -> Any:
+    from mcp import types
+
+    return types.CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
 
 
 def _told(error: BaseException) -> str:

@@ -23,17 +23,12 @@ Handler = Callable[[Any, Any], Awaitable[Any]]  # of the connection's context an
 
 @lru_cache
 def major() -> int:
-    """The major version of the SDK that is installed.
-
-    Raises:
-        ToolError: there is none, or one that nothing here was tried with.
-    """
+    """The major version of the SDK that is installed; `ToolError` where there is none that this was tried with."""
     try:
         version = metadata.version("mcp")
     except metadata.PackageNotFoundError:
         version = "none"
-    found = re.match(r"(?:1\.(?:2[4-9]|[3-9]\d|\d{3,})|2\.\d+)\b", version)
-    if found is None:
+    if not re.match(r"(?:1\.(?:2[4-9]|[3-9]\d|\d{3,})|2\.\d+)\b", version):
         raise ToolError(f"the SDK {SUPPORTED} was required; got mcp {version}: run `pip install '{SUPPORTED}'`")
     return int(version[0])
 
@@ -44,22 +39,19 @@ def field(model: Any, name: str) -> Any:
 
 
 def client(server: str | Sequence[str], *, seconds: float | None = None, errors: TextIO | None = None) -> Any:
-    """A client that connects when it is entered, to an address (Streamable HTTP) or a command with its arguments.
+    """What connects, when entered, to an address (Streamable HTTP) or a command, whose standard error goes to `errors`.
 
-    It has `list_tools(cursor=…)`, `call_tool(name, arguments)` and `server_capabilities`; an answer may take so many
-    seconds.  What a command says on its standard error goes to `errors`.
+    It has `list_tools(cursor=…)`, `call_tool(name, arguments)` and `server_capabilities`; an answer may take `seconds`.
     """
     import mcp
+    from mcp.client.streamable_http import streamable_http_client
 
-    new, transport = major() > 1, server
-    if not isinstance(server, str):
-        command, *arguments = server
-        started = mcp.StdioServerParameters(command=command, args=arguments)
+    new = major() > 1
+    if isinstance(server, str):
+        transport = server if new else streamable_http_client(server)
+    else:
+        started = mcp.StdioServerParameters(command=server[0], args=list(server[1:]))
         transport = mcp.stdio_client(started, errlog=errors or sys.stderr)
-    elif not new:
-        from mcp.client.streamable_http import streamable_http_client
-
-        transport = streamable_http_client(server)
     return mcp.Client(transport, cache=None, read_timeout_seconds=seconds) if new else _Client(transport, seconds)
 
 
@@ -70,50 +62,34 @@ def server(list_tools: Handler, call_tool: Handler) -> Any:
 
     if major() > 1:
         return Server("wb", on_list_tools=list_tools, on_call_tool=call_tool)
+
+    async def list_all(request: Any) -> Any:
+        return types.ServerResult(await list_tools(None, request.params))
+
+    async def call(request: Any) -> Any:
+        return types.ServerResult(await call_tool(None, request.params))
+
     made: Any = Server("wb")
-    for request, handler in ((types.ListToolsRequest, list_tools), (types.CallToolRequest, call_tool)):
-        made.request_handlers[request] = _answering(handler)
+    made.request_handlers |= {types.ListToolsRequest: list_all, types.CallToolRequest: call}
     return made
-
-
-def failed(text: str) -> Any:
-    """The result of a call that was refused or went wrong, with the reason."""
-    from mcp import types
-
-    return types.CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
-
-
-def _answering(handler: Handler) -> Callable[[Any], Awaitable[Any]]:
-    from mcp import types
-
-    async def answer(request: Any) -> Any:
-        return types.ServerResult(await handler(None, request.params))
-
-    return answer
 
 
 class _Client:
     """Version 1's session as version 2's client."""
 
     def __init__(self, transport: Any, seconds: float | None) -> None:
-        self._transport, self._seconds = transport, seconds
+        self._transport, self._wait = transport, None if seconds is None else timedelta(seconds=seconds)
 
     async def __aenter__(self) -> _Client:
         import mcp
 
-        wait = None if self._seconds is None else timedelta(seconds=self._seconds)
         async with contextlib.AsyncExitStack() as stack:
             reading, writing, *_ = await stack.enter_async_context(self._transport)
-            session = await stack.enter_async_context(mcp.ClientSession(reading, writing, wait))
+            session = await stack.enter_async_context(mcp.ClientSession(reading, writing, self._wait))
             self.server_capabilities = (await session.initialize()).capabilities
-            self.call_tool, self._list_tools = session.call_tool, session.list_tools
+            self.call_tool, self.list_tools = session.call_tool, session.list_tools
             self._open = stack.pop_all()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
         return await self._open.__aexit__(*error)
-
-    async def list_tools(self, *, cursor: str | None = None) -> Any:
-        from mcp import types
-
-        return await self._list_tools(params=types.PaginatedRequestParams(cursor=cursor))

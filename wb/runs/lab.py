@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -56,15 +57,14 @@ def _copied(folder: Path, book: Notebook, wanted: str, made: dict[str, str]) -> 
     """Bring one copy up to date, and what there is to say of it; `made` is what the record says, and is kept so."""
     path, new = folder / book.path.name, _cells(wanted)
     before = path.read_text("utf-8") if path.exists() else None
-    mine = None if before is None else _read(before)
+    mine = None if before is None else _cells(before)
     if mine == new:
         made[path.name] = paths.digest(new)
         return ""
     if mine is not None and made.get(path.name) != paths.digest(mine):
-        differing = [number for number, pair in enumerate(zip(mine, new, strict=False), 1) if pair[0] != pair[1]]
-        differing += range(min(len(mine), len(new)) + 1, max(len(mine), len(new)) + 1)
-        where = f"cell{'s' * (len(differing) != 1)} {', '.join(map(str, differing))}" if mine else "all of it"
-        return f"{path}: kept as you changed it ({where} differ from {book.path}); rename it to get the new one"
+        differing = [n for n, (one, other) in enumerate(zip_longest(mine, new), 1) if one != other]
+        where = f"in cell {', '.join(map(str, differing))} it is not {book.path} with these parameters"
+        return f"{path}: kept as you changed it: {where}; rename it to get the new one"
     if before is not None:
         old = folder / EARLIER / f"{path.stem}-{paths.digest(before)[:8]}.ipynb"
         old.parent.mkdir(exist_ok=True)
@@ -75,14 +75,9 @@ def _copied(folder: Path, book: Notebook, wanted: str, made: dict[str, str]) -> 
 
 
 def _cells(text: str) -> list[list[object]]:
-    """What a person may change of a notebook: kind and text of each cell, and not what a cell showed."""
-    return [[cell["cell_type"], notebook.source(cell).rstrip()] for cell in json.loads(text)["cells"]]
-
-
-def _read(text: str) -> list[list[object]]:
-    """The cells of a copy; [] where it is no notebook, so that it counts as changed."""
+    """What a person may change of a notebook, kind and text of each cell; [] where it is none, so that it is kept."""
     try:
-        return _cells(text)
+        return [[cell["cell_type"], notebook.source(cell).rstrip()] for cell in json.loads(text)["cells"]]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
 

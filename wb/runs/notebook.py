@@ -89,7 +89,7 @@ def _parsed(path: Path, text: str) -> Notebook:
     code = tuple(source(cell) for cell in cells if cell is not tagged[0])
     opening = _opening(code, path)
     reads = _reads(opening, path)
-    return Notebook(path.stem, path, _literals(source(tagged[0]), path), code, reads, _files(code, reads), text)
+    return Notebook(path.stem, path, literals(source(tagged[0]), path), code, reads, _files(code, reads), text)
 
 
 def source(cell: Mapping[str, object]) -> str:
@@ -151,20 +151,13 @@ def filled(notebook: Notebook, values: Mapping[str, object]) -> str:
     cell = next(one for one in data["cells"] if "parameters" in one.get("metadata", {}).get("tags", ()))
     lines = source(cell).encode("utf-8").split(b"\n")
     for node in reversed(ast.parse(source(cell)).body):
-        (name,) = assigned(node)
+        name, old = (node.target if isinstance(node, ast.AnnAssign) else node.targets[0]).id, node.value
         if name in values:
-            value, end = node.value, lines[node.value.end_lineno - 1][node.value.end_col_offset :]
-            text = json.dumps(values[name], ensure_ascii=False) if type(values[name]) is str else repr(values[name])
-            start = lines[value.lineno - 1][: value.col_offset]
-            lines[value.lineno - 1 : value.end_lineno] = [start + text.encode("utf-8") + end]
+            new = json.dumps(values[name], ensure_ascii=False) if type(values[name]) is str else repr(values[name])
+            start, end = lines[old.lineno - 1][: old.col_offset], lines[old.end_lineno - 1][old.end_col_offset :]
+            lines[old.lineno - 1 : old.end_lineno] = [start + new.encode("utf-8") + end]
     cell["source"] = b"\n".join(lines).decode("utf-8").splitlines(keepends=True)
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def assigned(node: ast.stmt) -> tuple[str, ...]:
-    """The names that a statement gives a value; () where it does something else."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return tuple(target.id for target in targets if isinstance(target, ast.Name))
 
 
 def _value(text: str) -> object:
@@ -190,8 +183,8 @@ def _cells(text: str, path: Path) -> list[dict]:
     return data["cells"]
 
 
-def _literals(text: str, path: Path) -> dict[str, object]:
-    """The assignments of the parameters cell."""
+def literals(text: str, path: Path) -> dict[str, object]:
+    """The assignments of a parameters cell; `NotebookError` where it does anything else."""
     found: dict[str, object] = {}
     try:
         for node in ast.parse(text).body:

@@ -321,6 +321,11 @@ def named(here: Project, versions: Sequence[Version]) -> dict[str, Versions]:
     return dict(zip(names_of(runs), runs, strict=True))
 
 
+def policies(versions: Iterable[Version]) -> str:
+    """The policies that versions are of, each once."""
+    return ", ".join(dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in versions))
+
+
 def names_of(runs: Sequence[Versions]) -> tuple[str, ...]:
     """A short name for each run, no two alike, such as `max_rounds = 1`.
 
@@ -378,7 +383,10 @@ def page(runs: Mapping[str, Versions]) -> str:
         for number, (name, run) in enumerate(runs.items(), 1)
     ]
     figures = [_figure(drawing, runs) for drawing in DRAWINGS]
-    return str(macros().page(f"Guards from policies: {', '.join(runs)}", sections, figures, Markup(get_plotlyjs())))
+    last = [list(run.values())[-1] for run in runs.values()]
+    of = policies(v for v, name in zip(last, runs, strict=True) if not name.startswith(policies([v])))
+    title = f"Guards from policies: {f'{of}: ' * bool(of)}{', '.join(runs)}"
+    return str(macros().page(title, sections, figures, Markup(get_plotlyjs())))
 
 
 def macros() -> TemplateModule:

@@ -13,7 +13,6 @@ parameters; else its key is made from the cells that were executed, it is marked
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from wb.runs.figure import Figure
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
-INJECTED = "# Parameters"  # the first line of the cell that papermill puts behind the parameters
+INJECTED = "# Parameters\n"  # how the cell starts that papermill puts behind the parameters
 FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
 PACKAGES = (
@@ -62,8 +61,8 @@ class Stage:
     """A stage at work in its notebook: read earlier stages, write files, finish.
 
     `workplace` is the folder with the lock on it; under a run, the run holds the lock (None here).
-    `book` is the tracked notebook and `planned` what a run of it would have depended on when the stage was opened;
-    None where there is no such notebook, and under a run.
+    `planned` is what a run of the tracked notebook would have depended on when the stage was opened; None where there
+    is no such notebook, and under a run.
     """
 
     name: str
@@ -73,7 +72,6 @@ class Stage:
     folder: Path
     workplace: Workplace | None
     started: float  # seconds since the epoch
-    book: Notebook | None = None
     planned: Inputs | None = None
 
     def read(self, stage: str, name: str) -> object:
@@ -205,7 +203,7 @@ def open(stage: str, *, parameters: Mapping[str, object], reads: tuple[str, ...]
     artifact.sweep(here, stage)
     planned = of_notebook(here, book, parameters, upstream) if book else None
     place = artifact.workplace(here, stage)
-    return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time(), book, planned)
+    return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time(), planned)
 
 
 def policy_of(here: Project, parameters: Mapping[str, object]) -> key.Source | None:
@@ -291,11 +289,10 @@ def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], fo
 
 def _check(book: Notebook | None, parameters: Mapping[str, object]) -> None:
     """Refuse what `wb run` refuses of parameters, which papermill only warns of, or does not see."""
-    injected = [tree for cell in _executed() if cell.startswith(INJECTED) for tree in notebook.trees([cell])]
-    names = (name for tree in injected for node in tree.body for name in notebook.assigned(node))
-    notebook.declared(names, parameters)
+    injected = [cell for cell in _executed() if cell.startswith(INJECTED)]
+    notebook.declared((name for cell in injected for name in notebook.literals(cell, Path("papermill"))), parameters)
     for name, value in parameters.items():
-        if book is not None and name in book.defaults:
+        if book and name in book.defaults:
             notebook.fitting(book, name, value, value)
 
 
@@ -318,10 +315,10 @@ def _unlike(stage: Stage) -> str:
 
     A run starts from a fresh session: any cell besides, executed twice or in another order, may leave another value.
     """
-    if stage.book is None or stage.planned is None:
+    if stage.planned is None:
         return "there is no notebook of this name"
-    now = notebook.load(stage.book.path)
-    if of_notebook(stage.project, now, stage.parameters, stage.upstream).static != stage.planned.static:
+    now = notebook.load(stage.project.notebooks / f"{stage.name}.ipynb")
+    if of_notebook(stage.project, now, stage.parameters, stage.upstream) != stage.planned:
         return "its notebook, its policy or the code of wb changed since the stage was opened"
     wanted = [cell.strip() for cell in now.cells if cell.strip()]
     cells = [cell.strip() for cell in _executed() if cell.strip()]
@@ -337,15 +334,10 @@ def _unlike(stage: Stage) -> str:
 
 def _is_parameters(cell: str, book: Notebook) -> bool:
     """Whether a cell gives literals to parameters of the notebook, and does nothing else."""
-    trees = notebook.trees([cell])
     try:
-        for node in (node for tree in trees for node in tree.body):
-            ast.literal_eval(getattr(node, "value", None) or node)
-            if not notebook.assigned(node) or not {*notebook.assigned(node)} <= book.defaults.keys():
-                return False
-    except ValueError:
+        return notebook.literals(cell, book.path).keys() <= book.defaults.keys()
+    except NotebookError:
         return False
-    return bool(trees)
 
 
 def _executed() -> tuple[str, ...]:
