@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 import tiny
+import typer
 from conftest import ROOT
 
 from wb import cli
-from wb.runs import artifact
+from wb.runs import artifact, pipeline
 from wb.runs.key import Inputs
 
 INPUTS = Inputs("02_count", "batch", {"policy": "rules", "model": "offline", "factor": 2}, "p", ("c",), {}, {})
@@ -228,3 +229,20 @@ def test_the_package_is_the_command():
     """Where the environment's folder of commands is not at hand."""
     done = subprocess.run([sys.executable, "-m", "wb", "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "Usage" in done.stdout
+
+
+def test_ctrl_c_after_the_last_stage_says_that_the_run_is_finished(here, monkeypatch, capsys):
+    """While the tables and the report are made: nothing is lost, and no traceback is shown."""
+
+    def interrupted(here: object, done: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.paths, "project", lambda: here)
+    monkeypatch.setattr(pipeline, "run", lambda here, steps, tell: {})
+    monkeypatch.setattr(cli, "_conclude", interrupted)
+    with pytest.raises(typer.Exit) as ended:
+        cli.run()
+    assert ended.value.exit_code == cli.STOPPED
+    said = capsys.readouterr().err
+    assert said.startswith("policy rules, model offline\n")
+    assert said.endswith("wb: stopped after the run was finished; `wb report` writes its report\n")

@@ -215,6 +215,17 @@ def test_the_cells_of_the_notebook_make_the_version_of_a_run(tmp_path):
     assert found is not None and said.endswith(f"01_read/{found.key}"), said
 
 
+def test_a_whole_number_for_a_float_runs_and_is_no_version_of_a_run(tmp_path):
+    project = tiny.project(tmp_path / "p")
+    assert tiny.wb(project, "run", "--to", "1").returncode == 0
+    done = papermill(project, "03_long", tmp_path, "-p", "share", "2")
+    (version,) = artifact.versions(project, "03_long")
+    assert done.returncode == 0 and version.manifest["mode"] == "interactive"
+    assert "(`wb run` makes its own: it takes share as 2.0; here it was 2)" in (tmp_path / "out.ipynb").read_text(
+        "utf-8"
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

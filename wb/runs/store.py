@@ -320,6 +320,9 @@ def _unlike(stage: Stage) -> str:
     now = notebook.load(stage.project.notebooks / f"{stage.name}.ipynb")
     if of_notebook(stage.project, now, stage.parameters, stage.upstream) != stage.planned:
         return "its notebook, its policy or the code of wb changed since the stage was opened"
+    for name, value in stage.parameters.items():
+        if type(value) is int and type(now.defaults.get(name)) is float:
+            return f"it takes {name} as {float(value)}; here it was {value}"
     wanted = [cell.strip() for cell in now.cells if cell.strip()]
     cells = [cell.strip() for cell in _executed() if cell.strip()]
     run = list(dropwhile(lambda cell: _is_parameters(cell, now), cells))
