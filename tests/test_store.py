@@ -243,16 +243,24 @@ def test_papermill_is_refused_what_a_run_is_refused(tmp_path, given, why):
     assert done.returncode == 1 and why in done.stderr and not artifact.versions(project, "02_count"), done.stderr
 
 
-def test_a_kernel_that_is_ended_after_its_notebook_tells_of_no_interruption():
-    script = (
-        "import logging, sys\nfrom types import SimpleNamespace\nimport IPython\nfrom wb.runs import store\n"
-        "log = logging.getLogger('IPKernelApp')\nlog.addHandler(logging.StreamHandler(sys.stdout))\n"
-        "IPython.get_ipython = lambda: SimpleNamespace(kernel=SimpleNamespace(log=log))\n"
-        "log.error('KeyboardInterrupt caught in kernel.')\nstore._hush()\n"
-        "log.error('KeyboardInterrupt caught in kernel.')\nlog.error('another')"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tiny.ROOT, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["KeyboardInterrupt caught in kernel.", "another"], done.stderr
+LINGERING = """import time
+kernel = get_ipython().kernel
+asked = kernel.shell_handlers["kernel_info_request"]
+async def lingering(*given):
+    await asked(*given)
+    time.sleep(2)
+kernel.shell_handlers["kernel_info_request"] = lingering"""
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+def test_a_kernel_that_is_ended_after_its_notebook_tells_of_no_interruption(tmp_path, finishes):
+    """papermill asks a kernel what it is and then interrupts and ends it; here it is caught still answering."""
+    project = tiny.project(tmp_path / "p")
+    last = "stage.finish()" if finishes else "1"
+    code = [tiny.opening("05_last", "policy"), LINGERING, last]
+    tiny.notebook(project.notebooks / "05_last.ipynb", parameters='policy = "rules"', code=code)
+    done = papermill(project, "05_last", tmp_path)
+    assert done.returncode == 0 and ("KeyboardInterrupt" in done.stderr) != finishes, done.stderr
 
 
 def test_a_session_is_keyed_by_the_cells_that_were_executed(tmp_path):
