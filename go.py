@@ -5,6 +5,7 @@
                                                  of two policies (`wb tour`)
     python3 go.py test [options of pytest]       the whole test suite
     python3 go.py lab  [options of `wb lab`]     JupyterLab on copies of the notebooks, which you may change
+    python3 go.py book [a folder]                the book as HTML, in artifacts/book unless told otherwise
     python3 go.py wb   ...                       any other command of `wb`, such as `wb show`
 
 Everything lands in `.venv` beside this file, from the names and versions in `requirements.lock`.
@@ -208,15 +209,17 @@ def work(command, rest):
     if command == "test":
         os.chdir(ROOT)
         return [PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *rest]
+    if command == "book":
+        return [PYTHON, ROOT / "book" / "build.py", *rest]
     bare = command == "run" and not rest
     return [BIN / "wb", *([] if command == "wb" else ["tour"] if bare else [command]), *rest]
 
 
 def main(arguments):
     command, rest = (arguments or ["help"])[0], arguments[1:]
-    if command not in ("run", "test", "lab", "wb"):
+    if command not in ("run", "test", "lab", "book", "wb"):
         print(__doc__)
-        sys.exit(0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, wb; got %r" % command)
+        sys.exit(0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, book, wb; got %r" % command)
     ready()
     line = [str(part) for part in work(command, rest)]
     sys.stdout.flush()

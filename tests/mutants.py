@@ -32,7 +32,7 @@ from conftest import ROOT, SHARED
 
 from wb.bench.evaluate import wilson
 
-COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml", "README.md", "LOG.md")
+COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "book", "log", "pyproject.toml", "README.md", "LOG.md")
 LIMIT_S = 100  # of processor time for one test; three times that by the clock
 MEMORY = 6 << 30  # bytes that they may take
 PROFILE = ("-x", "--hypothesis-profile=mutant")
@@ -110,7 +110,7 @@ READS = "reader reader_laws read_airline".split()
 # Test files that take a minute, or look at other things than what the code does.
 SLOW = set(
     "browser run faults pipeline monitored nagini planted build policy_web_tasks run_with_model ruff layout "
-    "environment claims notebooks readme handbook".split()
+    "environment claims notebooks readme book handbook".split()
 )
 RUNNER = """
 import contextlib, importlib, json, os, resource, signal, sys

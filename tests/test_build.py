@@ -20,7 +20,6 @@ import readme
 import recount
 import tiny
 import yaml
-from markdown_it import MarkdownIt
 
 import wb
 from wb.bench import recorded
@@ -349,7 +348,7 @@ def test_guards_of_an_edited_policy_are_not_loaded(folder: Path, tmp_path: Path)
 
 def test_the_example_of_readme_guards_an_agent(folder: Path, tmp_path: Path) -> None:
     """As its text has it, but for the name of the policy: a visitor who cannot swim, and one who can."""
-    (code,) = [t.content for t in MarkdownIt().parse(readme.README.read_text("utf-8")) if t.info == "python"]
+    code = readme.fences("python")[0]
     environment = {**os.environ, "WB_ARTIFACTS": str(folder / "artifacts"), "PYTHONPATH": str(tiny.ROOT)}
     said = []
     for text in (code, code.replace('"can_swim": False', '"can_swim": True')):
@@ -360,6 +359,44 @@ def test_the_example_of_readme_guards_an_agent(folder: Path, tmp_path: Path) -> 
     assert f"“{SWIM}.”" in said[0] and "can swim is true" in said[0] and said[1] == ""
     rows = [json.loads(line) for line in (tmp_path / "decisions.jsonl").read_text("utf-8").splitlines()]
     assert [row["decision"] for row in rows] == ["deny", "allow"]
+
+
+def test_the_example_of_the_book_builds_and_asks(built: wb.build.Built, folder: Path) -> None:
+    (code,) = readme.fences("python")[1:]
+    given_too = ", ".join(f"{name}={value!r}" for name, value in given(folder).items())
+    code = code.replace('wb.build("POLICY")', f"wb.build({str(folder / 'hire')!r}, {given_too})")
+    environment = {**os.environ, "PYTHONPATH": str(tiny.ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"deny {SWIM}.\n"), done.stderr
+
+
+SAYS = {  # what each command of the book says of the boats
+    "wb run --from 05_tool_guards": "kept",
+    "wb run --model NAME --dry-run": "prompt tokens",
+    "wb show 02_vagueness_scoring": "02_vagueness_scoring",
+    "wb report RUN RUN": ".html",
+    "wb verify POLICY": "5 of 5 guards are what their rows say",
+    "wb check RULES": "rules",
+    "wb judge POLICY RUNS.jsonl": "6 calls in 2 runs:",
+    "wb diff OLD NEW": "nothing differs",
+}
+
+
+@pytest.mark.parametrize("shown", SAYS)
+def test_the_commands_of_the_book_do_what_it_says(folder: Path, tmp_path: Path, monkeypatch, shown: str) -> None:
+    """As its block has them, but for their names."""
+    assert shown in readme.commands("Stages and commands")
+    shutil.copytree(folder, tmp_path / "copy")
+    kept = Project(tiny.ROOT, tmp_path / "copy" / "artifacts")
+    last, rules = (artifact.newest(kept, stage) for stage in ("07_evaluation", "02_vagueness_scoring"))
+    filled = {"RUNS.jsonl": "runs.jsonl", "RULES": str(rules.folder / "rules.json"), "NAME": "somebody"}
+    filled |= dict.fromkeys(("POLICY", "OLD", "NEW"), "hire") | {"RUN": last.key}
+    words = [filled.get(word, word) for word in shown.split()[1:]]
+    if words[0] == "run":
+        words += ["--policy", "hire", *(w for n, v in given(folder).items() for w in ("-p", f"{n}={v}"))]
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # nobody is there
+    done = command(tmp_path / "copy", *words)
+    assert done.returncode == 0 and SAYS[shown] in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 # ---- wb proxy ----------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def test_go_imports_the_standard_library_only():
 def test_go_refuses_an_unknown_command_before_it_touches_anything(tmp_path):
     shutil.copy(ROOT / "go.py", tmp_path)
     answer = subprocess.run([sys.executable, "go.py", "runn"], cwd=tmp_path, capture_output=True, text=True)
-    assert answer.returncode == 1 and "commands are run, test, lab, wb; got 'runn'" in answer.stderr
+    assert answer.returncode == 1 and "commands are run, test, lab, book, wb; got 'runn'" in answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["go.py"]
 
 

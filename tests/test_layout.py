@@ -17,6 +17,8 @@ TOP_LEVEL = {
     "prompts",
     "policies",
     "artifacts",
+    "book",
+    "log",
     "tests",
     "environment.yml",
     "README.md",

@@ -1,19 +1,23 @@
-"""README's commands do what README says, run as its text has them in a clean copy of the tree."""
+"""The commands of README and book do what is said of them, run as the text has them in a clean copy of the tree."""
 
+import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import nbformat
 import prompt_path
 import pytest
 import readme
-from markdown_it import MarkdownIt
+import typer
 
+from wb import cli
 from wb.bench import recorded
 from wb.domain import events, policy, tools
 from wb.offline import reader
@@ -56,7 +60,7 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, shell=True, cwd=tree, env=environment, capture_output=True, text=True, timeout=1200)
 
 
-def test_recordings_are_replayed_by_readme_s_commands(tmp_path) -> None:
+def test_recordings_are_replayed_by_the_commands_shown(tmp_path) -> None:
     """The example of the section in a clean copy: no call, no key; the general form is its beginning."""
     tree = copied(tmp_path / "tree")
     *general, copy, replay = readme.commands("Record and share replies")
@@ -96,7 +100,7 @@ def test_a_section_that_is_not_there_is_an_error() -> None:
 
 def test_the_files_that_readme_shows_are_what_is_read(tmp_path: Path) -> None:
     """Its tools, its run and its decision, as a person would copy them, beside a document with the decided sentence."""
-    shown = {t.info: t.content for t in MarkdownIt().parse(readme.README.read_text("utf-8")) if t.type == "fence"}
+    shown = {kind: readme.fences(kind)[0] for kind in ("json", "jsonl", "yaml")}
     said = "Readers whose card is blocked are to be sent away."
     (tmp_path / "library.md").write_text(f"Do not lend a book for more than 14 days. {said}\n", "utf-8")
     for name, kind in (("tools.json", "json"), ("runs.jsonl", "jsonl"), ("decisions.yaml", "yaml")):
@@ -123,8 +127,10 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
         {"name": "get_reader", "mutating": False, "parameters": given},
         *[{"name": name, "parameters": given} for name in ("lend_book", "set_level")],
     ]
-    text = readme.README.read_text("utf-8")
-    cells = re.findall(r'^\| (`(?:(?!"from")"|\{).*?`) \|', text, re.MULTILINE)  # one source in each, or several
+    text = (ROOT / "book" / "files.md").read_text("utf-8")
+    cells = re.findall(
+        r'^\| (`(?:(?!"from")"|\{(?!"run")).*?`) \|', text, re.MULTILINE
+    )  # one source in each, or several
     shown = [one for cell in cells for one in re.findall(r"`(.*?)`", cell)]
     told = {"name": "old", "type": "string"}
     sources = [json.loads(text) for text in shown]
@@ -142,3 +148,97 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     assert [[*dict(field.source.objects)] for field in box.state[1:]].count(["lend_book"]) == 1
     with pytest.raises(tools.ToolError, match="declared before"):
         tools.parse(json.dumps({"tools": listed, "state": fields}))
+
+
+def test_the_question_that_is_shown_is_one_that_is_read() -> None:
+    (field,) = (json.loads(text) for text in readme.fences("json")[1:])
+    box = tools.parse(json.dumps({"tools": [{"name": "cancel", "parameters": GIVEN}], "state": [field]}))
+    assert box.state[0].source.kind == "question"
+
+
+GIVEN = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+
+
+# ---- every command ------------------------------------------------------------------------------
+
+SPOKEN = [*readme.commands(None), *(text for text in readme.spans() if readme.COMMAND.fullmatch(text))]
+# The first words of each command of a block, and where it is executed.
+EXECUTED = {
+    "python3 go.py run": "../.ci/run",  # a clean clone is set up, and its suite run
+    "python3 go.py test": "../.ci/run",
+    "wb run -p max_rounds=1": "test_run.py",
+    "wb run --model NAME --dry-run": "test_build.py",
+    "wb run --from 05_tool_guards": "test_build.py",
+    "wb show": "test_build.py",
+    "wb report": "test_build.py",
+    "wb verify": "test_build.py",
+    "wb check": "test_build.py",
+    "wb judge": "test_build.py",
+    "wb diff": "test_build.py",
+    "wb live": "test_experiment.py",
+    "wb run --policy airline -p live=": "test_experiment.py",
+    "wb run --policy path/to/handbook.pdf": "test_airline_run.py",
+    "wb run --policy path/to/folder": "test_build.py",
+    "wb run --policy POLICY -p runs=": "test_build.py",
+    "wb run --model NAME": "test_run_with_model.py",
+    "cp -r ": "test_readme.py",
+    "WB_REPLIES=replay ": "test_readme.py",
+    "export OPENAI_": "test_run_with_model.py",
+}
+USAGE = typer.BadParameter.__base__  # what a wrong option or argument raises
+
+
+def declared() -> set[str]:
+    """The parameters of all notebooks."""
+    cells = [c for p in (ROOT / "notebooks").glob("*.ipynb") for c in nbformat.read(p, as_version=4).cells]
+    text = "\n".join(cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ()))
+    return set(re.findall(r"^(\w+) = ", text, re.M))
+
+
+def mistake(command: str) -> str | None:
+    """What is wrong with a command, read by the parsers that it would meet; None where nothing is."""
+    words = shlex.split(re.sub(r"^(?:[A-Z_]+=\S+ )+", "", command).replace("…", ""))
+    if words[:2] == ["python3", "go.py"]:
+        named = re.search(r"command not in \((.*?)\)", (ROOT / "go.py").read_text("utf-8"))[1]
+        return None if f'"{words[2]}"' in named else f"go.py has no {words[2]}"
+    if words[0].startswith("python"):
+        there = importlib.util.find_spec(words[2]) if words[1] == "-m" else (ROOT / words[1]).exists()
+        return None if there else f"there is no {words[1:3]}"
+    if words[0] != "wb" or len(words) < 3:  # a name alone
+        known = typer.main.get_command(cli.app).commands
+        return None if words[0] != "wb" or len(words) < 2 or words[1] in known else f"wb has no {words[1]}"
+    try:
+        context = typer.main.get_command(cli.app).commands[words[1]].make_context(words[1], words[2:])
+    except (KeyError, USAGE) as error:
+        return str(error)
+    stages = [path.stem for path in (ROOT / "notebooks").glob("*.ipynb")]
+    for name in filter(None, (context.params.get("first"), context.params.get("last"))):
+        if not any(stage.startswith(name) for stage in stages):
+            return f"there is no stage {name}"
+    return None
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(SPOKEN))
+def test_every_command_is_one(command: str) -> None:
+    assert mistake(command) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["wb runs", "wb judge hire", "wb run --form 05", "wb run --to 09", "python3 go.py x", "python -m wb.x"]
+)
+def test_a_command_that_is_none_is_told(command: str) -> None:
+    assert mistake(command) is not None
+
+
+def test_every_command_of_a_block_is_executed_somewhere() -> None:
+    shown = dict.fromkeys(readme.commands(None))
+    assert len(shown) > 20
+    assert not [line for line in shown if not any(line.startswith(begin) for begin in EXECUTED)], "name its test"
+    assert not [begin for begin in EXECUTED if not any(line.startswith(begin) for line in shown)], "no longer shown"
+    assert not [name for name in EXECUTED.values() if not (ROOT / "tests" / name).exists()]
+
+
+def test_every_parameter_that_is_shown_is_declared() -> None:
+    texts = "\n".join((*SPOKEN, *readme.spans()))
+    shown = set(re.findall(r"-p (\w+)", texts))
+    assert len(shown) > 8 and shown <= declared()
