@@ -1,6 +1,7 @@
 """Every figure that must not move: what `tests/figures.toml` wants, measured again.
 
     python tests/bench/figures.py [NAME ...]
+    python tests/bench/figures.py --table    # what is wanted, as the table of LOG.md; nothing is measured
 
 Without names all tables but the slow ones.  What needs `../shared` is skipped where that is absent.  Ends with 1 if a
 figure moved.
@@ -216,12 +217,35 @@ def stands(wanted: object, got: float | None) -> bool:
     return got <= wanted["most"] if isinstance(wanted, dict) else got == wanted
 
 
+def tables() -> dict[str, dict[str, object]]:
+    """What `figures.toml` says, by table and figure."""
+    return tomllib.loads((ROOT / "tests" / "figures.toml").read_text("utf-8"))
+
+
+def table() -> str:
+    """The figures that are wanted, one row a table of them."""
+    rows = ["| `figures.py` | what | figures |", "|---|---|---|"]
+    for name, figures in tables().items():
+        what = (MEASURES[name].__doc__ or "").partition("\n")[0].rstrip(".")
+        said = (
+            f"{key.replace('_', ' ')} {f'≤ {value["most"]}' if isinstance(value, dict) else value}"
+            for key, value in figures.items()
+        )
+        rows.append(f"| {name} | {what} | {', '.join(said)} |")
+    return "\n".join(rows) + "\n"
+
+
 def main() -> None:
-    tables = tomllib.loads((ROOT / "tests" / "figures.toml").read_text("utf-8"))
-    assert tables.keys() == MEASURES.keys(), "each table of figures.toml has its function"
+    wanted_by = tables()
+    assert wanted_by.keys() == MEASURES.keys(), "each table of figures.toml has its function"
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MEASURES)}; not alone: {SLOW}")
-    names = parser.parse_args().names or [name for name in MEASURES if name not in SLOW]
+    parser.add_argument("--table", action="store_true", help="print what is wanted as a table; measure nothing")
+    given = parser.parse_args()
+    if given.table:
+        print(table(), end="")
+        return
+    names = given.names or [name for name in MEASURES if name not in SLOW]
     if unknown := set(names) - MEASURES.keys():
         parser.error(f"one of {', '.join(MEASURES)} was required; got {', '.join(sorted(unknown))}")
     moved = 0
@@ -232,7 +256,7 @@ def main() -> None:
         begun = time.monotonic()
         got = MEASURES[name]()
         print(f"{name} ({time.monotonic() - begun:.0f} s)")
-        for figure, wanted in tables[name].items():
+        for figure, wanted in wanted_by[name].items():
             right = stands(wanted, got.get(figure))
             moved += not right
             print(f"  {'' if right else 'MOVED '}{figure}: wanted {wanted}, got {got.get(figure)}", flush=True)
