@@ -1,6 +1,7 @@
 """The commands of README and book do what is said of them, run as the text has them in a clean copy of the tree."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -17,9 +18,11 @@ import pytest
 import readme
 import typer
 
+import wb
 from wb import cli
 from wb.bench import recorded
-from wb.domain import events, policy, tools
+from wb.domain import events, policy, session, tools
+from wb.logic import cel, syntax
 from wb.offline import reader
 from wb.rules import decisions, sentences
 from wb.shield import circuit
@@ -242,3 +245,61 @@ def test_every_parameter_that_is_shown_is_declared() -> None:
     texts = "\n".join((*SPOKEN, *readme.spans()))
     shown = set(re.findall(r"-p (\w+)", texts))
     assert len(shown) > 8 and shown <= declared()
+
+
+# ---- rules, calls of Python, links --------------------------------------------------------------
+
+
+def test_every_formula_and_test_that_is_shown_is_read() -> None:
+    formulas = [text for text in readme.spans() if re.match(r"(?:ALWAYS|ONCE|COUNT)\b", text)]
+    assert len(formulas) >= 4 and all(syntax.parse(text) for text in formulas)
+    facts = [text for text in readme.spans() if re.match(r"(?!session)[\w.(]*(?:call|state)\..+[)=]", text)]
+    assert len(facts) >= 4 and all(cel.parse(text) for text in facts), facts
+    with pytest.raises(ValueError):
+        cel.parse("size(call.guests <= 8")
+
+
+def test_every_call_of_python_that_is_shown_has_its_parameters() -> None:
+    accepted = {
+        "session": inspect.signature(session.Session).parameters,
+        "load": inspect.signature(wb.load).parameters,
+        "build": inspect.signature(wb.build).parameters,
+    }
+    calls = [text for text in readme.spans() if re.match(r"(?:guards\.|wb\.)?(?:session|load|build)\(", text)]
+    named = [
+        (found[1], keyword)
+        for text in calls
+        for found in re.finditer(r"(session|load|build)\((.*)\)", text)
+        for keyword in re.findall(r"(\w+)=", found[2])
+    ]
+    assert {name for name, _ in named} == {"session", "build"}
+    assert len(named) >= 6
+    for name, keyword in named:
+        assert keyword in accepted[name] or name == "build" and keyword in declared(), (name, keyword)
+    methods = {found for text in readme.spans() for found in re.findall(r"\bsession\.(\w+)\(", text)}
+    assert methods >= {"lost", "replay"} and all(hasattr(session.Session, name) for name in methods)
+
+
+def test_every_variable_that_is_shown_is_read() -> None:
+    shown = {found for text in (*readme.spans(), *SPOKEN) for found in re.findall(r"\bWB_[A-Z_]+", text)}
+    source = "\n".join(path.read_text("utf-8") for path in (ROOT / "wb").rglob("*.py"))
+    assert len(shown) > 6 and all(f'"{name}"' in source for name in shown)
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name on a page: its headings, as GitHub and the book write them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*readme.PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for address in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+        target = page.parent / address[0] if address[0] else page
+        assert target.is_file(), address
+        assert not address[1] or address[1] in anchors(target), address
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    named = {text for text in readme.spans() if re.fullmatch(r"(?:wb|tests|notebooks|policies|prompts)/[\w/.]+", text)}
+    assert len(named) > 5 and all((ROOT / name).exists() or name == "tests/test_TOOL.py" for name in named)
