@@ -6,6 +6,7 @@ html_theme = "alabaster"
 html_theme_options = {
     "description": "Policy documents into guards for LLM agents",
     "page_width": "1240px",
+    "body_max_width": "none",
     "code_font_size": "0.78em",
 }
 html_title = "The book of wb"
