@@ -174,6 +174,7 @@ EXECUTED = {
     "wb run --from 05_tool_guards": "test_build.py",
     "wb show": "test_build.py",
     "wb report": "test_build.py",
+    "wb export": "test_build.py",
     "wb verify": "test_build.py",
     "wb check": "test_build.py",
     "wb judge": "test_build.py",
