@@ -38,7 +38,7 @@ POLICY = Path(__file__).resolve().parent / "fixtures" / "short_policy"
 STAGES = ("01", "02", "05", "06")
 MADE = ("05_tool_guards", "06_nagini_verification")
 COMPARED = ("candidates.json", "scenes.json", "guards.json", "items.json")
-VALUES = {"policy": str(POLICY), "model": "offline", "mutants": "1", "max_repairs": "1", "max_rounds": "1"}
+VALUES = {"policy": str(POLICY), "model": "offline", "max_repairs": "1", "max_rounds": "1"}
 
 
 class Prover:

@@ -65,7 +65,7 @@ RULES = (  # of a person: of the same berth, counted, within a time
     "ALWAYS (bills(b) IMPLIES COUNT[<= 2] bills(b))",
 )
 SWIM, ORDER, OPEN = POLICY.split("\n\n")[1].replace("\n", " ").split(". ")[:3]
-SMALL = {"mutants": 0, "max_rounds": 0, "max_repairs": 0, "seeds": 1, "epochs": 20, "pairs": 4}
+SMALL = {"max_rounds": 0, "max_repairs": 0, "seeds": 1, "epochs": 20, "pairs": 4}
 BILLED = [("bill", "A"), ("log", "A"), ("bill", "B"), ("bill", "A"), ("bill", "A"), ("bill", "A")]
 # each call of two runs: the tool, its label, what the proved guard says
 CALLS = {
@@ -157,7 +157,7 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
 @pytest.mark.parametrize("last", ["01_policy_extraction", "02_vagueness_scoring", "05_tool_guards"])
 def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> None:
     folder, _ = ran
-    options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}") if name != "mutants"]
+    options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}")]
     own = {"01_policy_extraction": [], "02_vagueness_scoring": ["-p", "max_rounds=0"]}.get(last, options)
     done = command(folder, "run", "--policy", "hire", *own, "--to", last)
     assert done.returncode == 0 and " made " not in done.stderr, done.stdout + done.stderr
@@ -660,7 +660,7 @@ def test_judge_says_that_it_makes_a_run_where_there_is_none(folder: Path, tmp_pa
     done = command(tmp_path, "judge", "my boats", str(folder / "runs.jsonl"))
     assert done.returncode == 2 and "tools.json: JSON was required" in done.stderr, done.stderr
     assert "no finished run of my boats to 06_nagini_verification" in done.stderr and " made " not in done.stderr
-    assert "`wb run --policy 'my boats' --to 06 -p mutants=1` makes one sooner" in done.stderr
+    assert "as it is now: making one offline, without a model" in done.stderr
 
 
 def test_judge_knows_its_guards_and_says_what_it_takes_as_done(folder: Path) -> None:

@@ -69,7 +69,7 @@ def test_methods_that_need_a_model_are_not_run_and_say_why(cold):
 
 def test_every_guard_is_proved_and_no_fault_gets_past_its_contract(cold):
     guards = newest(cold[0], "06_nagini_verification", "guards.json")
-    fates = [row["fate"] for row in newest(cold[0], "06_nagini_verification", "mutants.json")]
+    fates = [row["fate"] for row in newest(cold[0], "07_evaluation", "mutants.json")]
     assert {row["grade"] for row in guards} == {"proved"}
     assert len(fates) >= 20 and set(fates) <= {"refuted", "equivalent"}
 

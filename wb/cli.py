@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shlex
 import signal
 import sys
 from collections import Counter
@@ -510,9 +509,8 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
         print(f"wb: the guards are of the newest run, by {found.model}", file=sys.stderr)
     if found is not None:
         return found
-    sooner = f"`wb run --policy {shlex.quote(policy)} --to 06 -p mutants=1` makes one sooner, with fewer planted faults"
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
-    told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one {by} ({sooner})"
+    told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one {by}"
     print(told, file=sys.stderr)
     return building.build(policy, model or "offline")
 
