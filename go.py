@@ -18,6 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -30,6 +32,10 @@ PYTHON = BIN / ("python.exe" if WINDOWS else "python")
 WANTED = (3, 12)
 TRIAL = "import sys, venv, ensurepip, ssl; print('%d %d' % sys.version_info[:2])"
 CUDA = re.compile(r"(nvidia-|cuda-|triton==)")
+SPARE = re.compile(r"(triton|cuda-bindings|cuda-pathfinder|cuda-toolkit|nvidia-cusolver|nvidia-nvtx)==")  # for a GPU alone
+FETCH = re.compile(r"(?:Downloading|Using cached) (\S+) \(([0-9.]+) ?([kMG])i?B\)")
+FETCHED = re.compile(r"Downloaded (\S+)")
+BEAT_S = 3  # so often a line says how far a long step is
 NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 
@@ -37,10 +43,52 @@ def say(text):
     print("go.py: " + text, file=sys.stderr, flush=True)
 
 
-def run(*command, **options):
-    """Whether the command ended well; it speaks to stderr, so that stdout stays the work's own."""
-    options.setdefault("stdout", sys.stderr)
-    return subprocess.run([str(part) for part in command], env=environment(), **options).returncode == 0
+def run(what, *command, of=0, quiet=False, **variables):
+    """Whether the command ended well. A line says every few seconds how far it is (`of`: how many packages it installs);
+    what it wrote is shown where it failed, unless that is expected."""
+    began, lines, moving = time.monotonic(), [], sys.stderr.isatty()
+    process = subprocess.Popen([str(part) for part in command], env={**environment(), **variables}, text=True,
+                               errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    reader = threading.Thread(target=lambda: lines.extend(iter(process.stdout.readline, "")), daemon=True)
+    reader.start()
+    while True:
+        text = "go.py: %s, %d s%s" % (what, time.monotonic() - began, progress(list(lines), of))
+        print("\r" + text[:shutil.get_terminal_size().columns - 1] + "\x1b[K" if moving else text,
+              end="" if moving else "\n", file=sys.stderr, flush=True)
+        try:
+            process.wait(0.5 if moving else BEAT_S)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    reader.join(BEAT_S)
+    if moving:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if process.returncode and not quiet:
+        print("".join(lines[-30:]), file=sys.stderr)
+    return process.returncode == 0
+
+
+def progress(lines, of):
+    """What uv or pip has said so far: which packages are fetched, and how large they are. uv names those above 1 MB, all
+    at once, and says when it has each; pip names one after the other, so that nobody knows how much is to come."""
+    if not of or not lines:
+        return ""
+    sizes, done, asked = {}, [], sum(line.startswith("Collecting ") for line in lines)
+    for line in lines:
+        if FETCH.search(line):
+            name, number, unit = FETCH.search(line).groups()
+            sizes[re.sub(r"-[0-9].*", "", name)] = float(number) / {"k": 1e3, "M": 1, "G": 1e-3}[unit]
+        elif FETCHED.search(line):
+            done.append(FETCHED.search(line)[1])
+    if any(line.startswith(("Prepared ", "Installing collected")) for line in lines):
+        return ": %d of %d packages are in place" % (min(of, len(records())), of)
+    if not sizes:
+        return ": %d packages" % of
+    name, total = (done if done and not asked else list(sizes))[-1], sum(sizes.values()) / 1e3
+    if asked:
+        return ": package %d of %d: %s (%.0f MB), %.1f GB so far" % (asked, of, name, sizes[name], total)
+    return ": package %d of the %d above 1 MB: %s (%.0f MB), %.1f of %.1f GB" % (
+        len(done), len(sizes), name, sizes.get(name, 0), sum(sizes.get(one, 0) for one in done) / 1e3, total)
 
 
 def environment():
@@ -85,7 +133,7 @@ def fetched_python():
     say("no Python 3.12 here; fetching one with uv")
     with tempfile.TemporaryDirectory() as folder:
         uv = shutil.which("uv") or borrowed_uv(Path(folder) / "uv")
-        run(uv, "python", "install", "3.12")
+        run("fetching a Python 3.12", uv, "python", "install", "3.12")
         found = subprocess.run([str(uv), "python", "find", "--no-project", "--system", "3.12"],
                                capture_output=True, text=True).stdout.strip()
     if not found or not works(found):
@@ -96,11 +144,11 @@ def fetched_python():
 
 def borrowed_uv(folder):
     """uv, installed by pip into a throw-away environment of this Python."""
-    if not run(sys.executable, "-m", "venv", folder):
+    if not run("making room for uv", sys.executable, "-m", "venv", folder):
         sys.exit("go.py: this Python cannot make an environment. On Debian or Ubuntu run\n"
                  "    sudo apt install python3-venv\nthen run this again.")
     scripts = folder / BIN.name
-    if not run(scripts / PYTHON.name, "-m", "pip", "install", "-q", "--disable-pip-version-check", "uv"):
+    if not run("fetching uv", scripts / PYTHON.name, "-m", "pip", "install", "--disable-pip-version-check", "uv"):
         sys.exit("go.py: could not install uv by pip, which is needed to fetch a Python 3.12 (is there a network?)")
     return scripts / "uv"
 
@@ -122,11 +170,16 @@ def said():
         return {}
 
 
+def records():
+    """The packages that `.venv` has a record of. Reads one folder."""
+    found = [*VENV.glob("lib/python3.12/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")]
+    return {re.sub(r"[-_.]+", "-", record.name[:-10].split("-")[0]).lower() for record in found
+            if (record / "RECORD").is_file()}
+
+
 def lacking():
-    """What `.venv` has no record of: `wb`, and pins of the lock (CUDA's may be left out). Reads one folder."""
-    records = [*VENV.glob("lib/python3.12/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")]
-    present = {re.sub(r"[-_.]+", "-", record.name[:-10].split("-")[0]).lower() for record in records
-               if (record / "RECORD").is_file()}
+    """What `.venv` has no record of: `wb`, and pins of the lock (CUDA's may be left out)."""
+    present = records()
     pins = [line for line in LOCK.read_text("utf-8").split("\n") if line and not CUDA.match(line)]
     return [name for name in ("wb", *(pin.split("==")[0] for pin in pins)) if name not in present]
 
@@ -144,8 +197,7 @@ def set_up():
     VENV.mkdir(exist_ok=True)
     MARK.write_text(json.dumps({**wanted(), "state": "installing"}), "utf-8")
     if python:
-        say("making .venv with " + str(python))
-        if not run(python, "-m", "venv", VENV):
+        if not run("making .venv with %s" % python, python, "-m", "venv", VENV):
             sys.exit("go.py: `%s -m venv .venv` failed (see above)" % python)
     install()
     if lacking():
@@ -168,25 +220,37 @@ def sound():
 
 
 def install():
-    """The lock and `wb` itself: by uv with the CPU build of torch, else by uv in full, else by pip."""
-    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-    uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON, *([] if sys.stderr.isatty() else ["-q"])]
-    has_uv = run(*pip, "uv")
-    say("installing %d packages; the first time takes one to five minutes" % len(LOCK.read_text("utf-8").splitlines()))
-    if not (has_uv and (install_for_cpu(uv) or run(*uv, "-r", LOCK)) or run(*pip, "-r", LOCK)):
+    """The lock and `wb` itself: by uv with the CPU build of torch, else by uv, else by pip with the usual build.
+
+    The usual build of torch for Linux is linked with CUDA's libraries and loads them at its import, GPU or not; what it
+    imports without is left out (on a GPU: `pip install -r requirements.lock`).
+    """
+    began, pip = time.monotonic(), [PYTHON, "-m", "pip", "--disable-pip-version-check", "install"]
+    uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON]
+    has_uv = run("fetching uv, which installs faster", *pip, "uv")
+    pins = [line for line in LOCK.read_text("utf-8").split("\n") if line]
+    lean = [pin for pin in pins if not CUDA.match(pin)]
+    linked = [pin for pin in pins if not SPARE.match(pin)]
+    alone = ["--no-deps"] if sys.platform == "linux" else []  # the lock is whole there
+    small = has_uv and installed("packages, without CUDA", [*uv, "--torch-backend", "cpu"], lean, quiet=True, UV_HTTP_RETRIES="1")
+    if not small and sys.platform == "linux":
+        say("torch without CUDA could not be had (its own index has it, by uv); the usual build loads CUDA's libraries at "
+            "its import, with a GPU and without: 1.7 GB more to fetch")
+    if not (small or has_uv and installed("packages", [*uv, *alone], linked) or installed("packages", [*pip, *alone], linked)):
         sys.exit("go.py: the packages of requirements.lock could not be installed (see above)")
     itself = ["--no-deps", "--no-build-isolation", "-e", str(ROOT)]
-    if not (has_uv and run(*uv, *itself) or run(*pip, *itself)):
+    if not (has_uv and run("wb itself", *uv, *itself) or run("wb itself", *pip, *itself)):
         sys.exit("go.py: wb itself could not be installed (see above)")
+    size = sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(VENV) for name in names)
+    say("%d packages, %.1f GB, in %d s" % (len(records()), size / 1e9, time.monotonic() - began))
 
 
-def install_for_cpu(uv):
-    """Whether the lock could be installed with torch's CPU build and without CUDA: 2 GB less to fetch."""
+def installed(what, command, pins, **options):
+    """Whether the pins could be installed by that command."""
     with tempfile.TemporaryDirectory() as folder:
-        lean = Path(folder) / "lean.txt"
-        lean.write_text("".join(line for line in LOCK.read_text("utf-8").splitlines(True) if not CUDA.match(line)))
-        quiet = subprocess.DEVNULL  # where torch's own index is out of reach this fails within seconds
-        return run(*uv, "--torch-backend", "cpu", "-r", lean, stdout=quiet, stderr=quiet)
+        chosen = Path(folder) / "pins.txt"
+        chosen.write_text("\n".join(pins) + "\n", "utf-8")
+        return run(what, *command, "-r", chosen, of=len(pins), **options)
 
 
 def ready():
