@@ -154,6 +154,21 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
     assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
 
 
+def test_guards_are_finished_before_faults_are_planted(ran: tuple, built: wb.build.Built) -> None:
+    """What `wb.build` makes knows no fault; the run goes on to plant them, and each fate is that of a proved guard."""
+    folder, done = ran
+    assert "mutants.json" not in built.versions[wb.build.PROOFS].digests
+    assert not [name for name in built.versions[wb.build.PROOFS].manifest["summary"] if name in ("survived", "refuted")]
+    judged = artifact.newest(Project(tiny.ROOT, folder / "artifacts"), "07_evaluation")
+    fates = judged.read("mutants.json")
+    assert fates and {one["fate"] for one in fates} <= {"refuted", "equivalent"}
+    proved = {row["tool"] for row in built.versions[wb.build.PROOFS].read("guards.json") if row["grade"] == "proved"}
+    assert {one["tool"] for one in fates} <= proved
+    assert judged.manifest["summary"]["planted faults"] == len(fates)
+    lines = [line.split()[0] for line in done.stderr.splitlines() if " made " in line]
+    assert lines.index(wb.build.PROOFS) < lines.index("07_evaluation")
+
+
 @pytest.mark.parametrize("last", ["01_policy_extraction", "02_vagueness_scoring", "05_tool_guards"])
 def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> None:
     folder, _ = ran

@@ -42,6 +42,15 @@ def test_a_second_process_reads_the_cache_and_never_imports_torch(warm: Encoder)
     assert done.stdout.strip() == f"(3, 384) {float(warm.encode(TEXTS)[0, 0])} False"
 
 
+def test_the_packaged_model_computes_without_torch() -> None:
+    code = (
+        "import sys; from wb.models.embeddings import Encoder; print(Encoder().encode(['a heron']).shape, "
+        "sorted({'torch', 'transformers', 'sentence_transformers'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(1, 384) []"
+
+
 def test_a_damaged_cache_file_is_noticed_and_made_again(warm: Encoder, tmp_path: Path) -> None:
     before = warm.encode(TEXTS)
     source = next(warm.cache.glob("*.f32"))

@@ -21,7 +21,7 @@ COLOURS = {
     **dict.fromkeys(("taken", "waiting", "changed"), "yellow"),
 }
 PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
-QUIET_S = 4.0  # where nothing moves, a line says after this time that the work goes on
+QUIET_S = 3.0  # where nothing moves, a line says after this time that the work goes on
 
 About = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
 
