@@ -49,6 +49,15 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
     assert seen == [(number, 4, "A stage") for number in (1, 2, 3, 4)]
 
 
+def test_a_long_step_is_said_while_it_goes_on_and_no_longer(tmp_path):
+    step = "from wb.runs.progress import Progress\nstep = Progress('proofs', every_s=0)\nstep(0, 2)\nstep(1, 2)\n"
+    tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=[f"{step}step(2, 2)\nprint('more')", "k"])
+    seen = seen_in(tmp_path, {"PYTHONPATH": str(tiny.ROOT)})
+    notes = [note for cell, _, note in seen if cell == 3]
+    assert notes[0] == notes[-1] == "A stage" and "proofs: 1 of 2, 0 s" in notes[1:-1], notes
+    assert [note for cell, _, note in seen if cell > 3] == ["A stage"]
+
+
 def test_a_failing_cell_leaves_the_cells_before_it(tmp_path):
     tiny.notebook(
         tmp_path / "01_a.ipynb",

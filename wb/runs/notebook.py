@@ -373,13 +373,14 @@ def _sockets() -> Iterator[Path | None]:
 
 @dataclass(slots=True)
 class _Busy:
-    """The last cell that began (`began`: whether one did), whether it is running `now`, and whether its kernel was
-    shut down meanwhile (`stopped`): nbclient does that on Ctrl-C."""
+    """The last cell that began (`began`: whether one did), whether it is running `now`, whether its kernel was shut
+    down meanwhile (`stopped`): nbclient does that on Ctrl-C, and what a long `step` that goes on says."""
 
     at: int = 0
     began: bool = False
     now: bool = False
     stopped: bool = False
+    step: str = ""
 
 
 def _reason(error: object) -> str:
@@ -407,12 +408,14 @@ def _engine(busy: _Busy) -> type:
             def told(cell: object, cell_index: int = 0, **rest: object) -> None:
                 on_cell(cell_index + 1, len(cells), doing(cells, cell_index))
                 start(cell, cell_index, **rest)
-                busy.at, busy.began, busy.now = cell_index, True, True
+                busy.at, busy.began, busy.now, busy.step = cell_index, True, True, ""
 
             def listened() -> None:  # papermill calls it for every message of the kernel
                 heard()
-                if busy.now and (step := progress.going_on(cells[busy.at].get("outputs", ()))):
-                    on_cell(busy.at + 1, len(cells), step)
+                step = progress.going_on(cells[busy.at].get("outputs", ())) if busy.now else ""
+                if busy.now and (step or busy.step):  # one that is over is said no longer
+                    on_cell(busy.at + 1, len(cells), step or doing(cells, busy.at))
+                busy.step = step
 
             def over(*cell: object, **rest: object) -> None:
                 busy.now = False
