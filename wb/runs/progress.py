@@ -102,7 +102,9 @@ class Display:
         self._console.print(Text.assemble(*words), soft_wrap=True, highlight=False)
 
     def _report_progress(self) -> None:
-        while not self._closed.wait(self._quiet):
+        wait = min(self._quiet, 0.5)  # the first line is soon: what was imported before it took seconds
+        while not self._closed.wait(wait):
+            wait = self._quiet
             if (event := self._running) is not None:
                 where = f"cell {event.cell} of {event.cells}, " if event.cells else "" if event.note else "starting, "
                 doing = f": {event.note}" if event.note else ""
