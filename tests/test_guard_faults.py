@@ -45,7 +45,7 @@ def test_the_faults_of_a_guard() -> None:
     assert all(one.source != GUARD for one in made)
     long = GUARD.replace("years < 7", f"kind == '{'x' * 100}'")
     assert all(len(one.change) <= 190 for one in faults.mutants(long))
-    assert any(one.change.startswith(f"kind == '{'x' * 78}... -> ") for one in faults.mutants(long))
+    assert any(one.change.startswith("kind ==… -> ") for one in faults.mutants(long)), "a text is not cut within"
     exact = GUARD.replace("years < 7", f"kind == '{'x' * 80}'")
     assert any(one.change.startswith(f"kind == '{'x' * 80}' -> ") for one in faults.mutants(exact))
 
