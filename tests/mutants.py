@@ -85,6 +85,7 @@ FIRST = {
     "domain/toolfile": "toolfile sources",
     "domain/tools": "tool lookups_declared validation physical",
     "guards/faults": "contract examples",
+    "models/minilm": "embeddings",
     "domain/visible": "visible document",
     "domain/yamltext": "yamltext rulefile decisions toolfile",
     "guards/nagini_worker": "prover",

@@ -124,12 +124,15 @@ def browser():
 
 
 @contextmanager
-def jupyterlab(folder, environment, *more):
-    """The address of the JupyterLab that `go.py lab` starts, with more options, for as long as the block runs."""
+def jupyterlab(folder, environment, *more, root=None):
+    """The address of the JupyterLab that `go.py lab` starts, with more options, for as long as the block runs; of a
+    plain one in the folder `root`, where one is given."""
     port = free_port()
     options = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
     options += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", *more]
     line = [sys.executable, "-m", "wb.cli", *map(str, go().work("lab", options)[1:])]
+    if root is not None:
+        line = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *options]
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(line, cwd=folder, env=environment, stdout=log, stderr=log)
     try:
@@ -363,9 +366,10 @@ def test_one_click_decides_what_is_alike_and_the_labelled_calls_are_counted(hire
     folder = hire / "hire"
     (folder / "policy.md").write_text(BOATS.replace("in haste.", "in haste unless it has rested.") + LIABLE, "utf-8")
     (folder / "runs.jsonl").write_text(BOAT_RUNS + "\n", "utf-8")
-    with jupyterlab(hire, home(hire)) as address, browser() as opened:
+    with jupyterlab(hire, home(hire), "--policy", str(folder)) as address, browser() as opened:
         page, asked = opened()
-        page.goto(f"{address}/lab/tree/notebooks/{UPSTREAM}.ipynb?token={TOKEN}")
+        (copy,) = (hire / "artifacts" / "lab").glob(f"hire-*/{UPSTREAM}.ipynb")
+        page.goto(f"{address}/lab/tree/{copy.relative_to(hire / 'artifacts')}?token={TOKEN}")
         run_all_cells(page)
         errors = page.locator(ERROR).all_text_contents()
         assert not errors, errors
@@ -470,8 +474,7 @@ def look_in_jupyterlab(folder, names):
     tracker.parent.mkdir(parents=True, exist_ok=True)
     tracker.write_text(json.dumps({"windowingMode": "none"}))  # cells out of sight are drawn as well
     settings, seen = {"JUPYTERLAB_SETTINGS_DIR": str(folder / "settings")}, {}
-    shown = f"--ServerApp.root_dir={folder}"
-    with jupyterlab(folder, home(folder, **settings), shown) as address, browser() as opened:
+    with jupyterlab(folder, home(folder, **settings), root=folder) as address, browser() as opened:
         for name in names:
             page, _ = opened()
             page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")

@@ -197,7 +197,8 @@ def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> N
         wanted["guards"] = f"{len(rows)}: {kinds}; none is proved before 06_nagini_verification"
         assert free and part and {row["grade"] for row in rows} == {"tested"}
     said = {line[:17].strip(): line[17:] for line in done.stdout.splitlines() if line}
-    assert said.keys() == wanted.keys(), done.stdout
+    showed = {"showed 03", "showed 04"} if last == "05_tool_guards" else set()  # what this policy showed so far
+    assert said.keys() == wanted.keys() | showed, done.stdout
     assert [name for name, text in wanted.items() if not said[name].startswith(text)] == [], done.stdout
 
 

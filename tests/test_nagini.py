@@ -108,7 +108,8 @@ def test_each_guard_of_a_file_is_counted_when_the_prover_is_through_with_it(veri
     told: list[tuple[int, int]] = []
     sources = [put(t, g) for guards in (GUARDS, TWINS) for t, g in guards.items()]
     with Verifier(tell=lambda done, of: told.append((done, of))) as fresh:
-        assert fresh.verify(sources) == verifier.verify(sources) and fresh.asked == 1
+        once, again = ([proof.status for proof in by.verify(sources)] for by in (fresh, verifier))
+        assert once == again and fresh.asked == 1  # counterexamples may be others
     assert [*dict.fromkeys(done for done, _ in told)] == list(range(len(sources) + 1)), "one by one, proved or not"
 
 

@@ -65,7 +65,7 @@ def _heard(answers: TextIO) -> object:
 
     class Reporter:
         def name(self) -> str:
-            return "wb"
+            return "progress"
 
         def report(self, message: object) -> None:
             if str(message.getClass().getSimpleName()) in ("EntitySuccessMessage", "EntityFailureMessage"):

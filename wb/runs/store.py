@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
 INJECTED = "# Parameters\n"  # how the cell starts that papermill puts behind the parameters
+LEFT = re.compile(r"\bstage\b(?!\.alike\b)")  # of a stage in cells that are still to come: it may write, but by `alike`
 FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
 PACKAGES = (
@@ -330,7 +331,7 @@ def _unlike(stage: Stage) -> str:
         if one != other:
             return f"execution {number} of this session was not the cell of {now.path.name} that comes there"
     rest = wanted[len(run) :]
-    if not run or len(run) > len(wanted) or any(re.search(r"\bstage\b", cell) for cell in rest):
+    if not run or len(run) > len(wanted) or any(LEFT.search(cell) for cell in rest):
         return f"not exactly the cells of {now.path.name} were executed, once each from a fresh session"
     return ""
 
