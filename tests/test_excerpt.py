@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 NUMBERS = ["$10/day", "3.5", "1,000,000", "2026-01-01", "12:30", "50%", "€1.99", "10°", "1e-3"]
 words = st.text("abcdeü", min_size=1, max_size=30) | st.sampled_from(NUMBERS) | st.integers(0, 10**9).map(str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wb.bench import findings
+from wb.bench import evaluate
 from wb.bench.evaluate import Scored
 from wb.domain.trace import Verdict
 from wb.logic.syntax import parse
@@ -31,7 +31,7 @@ def scored(*verdicts: Verdict, denied: str) -> list[Scored]:
 
 
 def test_guards_that_differ_are_told_apart_by_what_each_stops():
-    said = findings.methods(
+    said = evaluate.findings_of_methods(
         {
             "x": scored(ALLOW, STOP, STOP, ALLOW, denied="adaa"),
             "y": scored(ALLOW, ALLOW, ALLOW, REFUSED, denied="adaa"),
@@ -48,18 +48,23 @@ def test_guards_that_differ_are_told_apart_by_what_each_stops():
 
 
 def test_guards_that_do_not_differ_are_said_to_be_alike_and_undecided_calls_do_not_run():
-    said = findings.methods({"x": scored(ALLOW, STOP, denied="ad"), "y": scored(ALLOW, UNSURE, denied="ad")}, ())
+    said = evaluate.findings_of_methods(
+        {"x": scored(ALLOW, STOP, denied="ad"), "y": scored(ALLOW, UNSURE, denied="ad")}, ()
+    )
     assert said[2:] == ("x and y decide all 2 calls alike: this policy does not tell them apart",)
     assert said[1].endswith("1 undecided")
 
 
 def test_what_was_learned_from_is_left_out_where_anything_else_is_there():
     outcomes = {"x": scored(ALLOW, STOP, denied="ad"), "y": scored(STOP, STOP, denied="ad")}
-    assert findings.methods(outcomes, {"c0"})[2:] == (
+    assert evaluate.findings_of_methods(outcomes, {"c0"})[2:] == (
         "x and y decide all 1 calls alike: this policy does not tell them apart",
     )
-    assert len(findings.methods(outcomes, {"c0", "c1"})) == 3 and "2" in findings.methods(outcomes, {"c0", "c1"})[0]
-    (none,) = findings.methods({"x": [], "y": []}, ())
+    assert (
+        len(evaluate.findings_of_methods(outcomes, {"c0", "c1"})) == 3
+        and "2" in evaluate.findings_of_methods(outcomes, {"c0", "c1"})[0]
+    )
+    (none,) = evaluate.findings_of_methods({"x": [], "y": []}, ())
     assert none == "no labelled call was judged, so nothing tells the guards apart"
 
 
@@ -69,18 +74,19 @@ def row(source: str = "real", undecided: int = 2, *, light: float = 0.5) -> dict
 
 def test_learning_says_what_it_tolerates_and_what_it_changed():
     before, after = scored(STOP, STOP, ALLOW, denied="aad"), scored(ALLOW, STOP, ALLOW, denied="aad")
-    said = findings.learning(before, after, [row(), row("simulated", 9)], RULES, 0.8)
+    said = evaluate.findings_of_learning(before, after, [row(), row("simulated", 9)], RULES, 0.8)
     assert said[:3] == (
         "1 of 1 weights with labels let their rule be broken alone: “Ask first.” (0.50)",
         "2 labelled calls taught nothing, as a fact of their rules was not told",
         "learning made 1 of 3 held-out calls right and 0 wrong (McNemar p = 1)",
     )
     assert "all weights 1: 0.0 % of 3" in said[3] and "learned weights: 33.3 % of 3" in said[4]
-    worse = findings.learning(after, before, [row(light=1)], RULES, 0.8)
+    worse = evaluate.findings_of_learning(after, before, [row(light=1)], RULES, 0.8)
     assert (
         worse[0].startswith("0 of 1") and worse[0].endswith("none") and "0 of 3 held-out calls right and 1" in worse[2]
     )
-    assert findings.learning((), (), [], RULES, 0.8)[3] == "held out, all weights 1: no labelled call was judged"
+    nothing = evaluate.findings_of_learning((), (), [], RULES, 0.8)
+    assert nothing[3] == "held out, all weights 1: no labelled call was judged"
 
 
 def test_clusters_are_counted_and_so_are_the_rules_that_an_action_does_not_need():

@@ -10,7 +10,7 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.bench import recorded, recount
+from wb.bench import recorded
 from wb.bench.recorded import Judged
 from wb.domain import events
 from wb.domain import policy as documents
@@ -18,6 +18,7 @@ from wb.domain.trace import Verdict
 from wb.guards import contract
 from wb.offline import reader
 from wb.rules import decisions, sentences
+from wb.runs import verdicts
 
 VERDICTS = {
     "allow": Verdict("allow", "no rule against it"),
@@ -30,18 +31,18 @@ calls = st.lists(st.tuples(st.sampled_from(["allow", "deny", None]), st.sampled_
 @given(calls)
 def test_a_tally_counts_each_call_once(made: list[tuple[str | None, str]]) -> None:
     judged = [Judged("a", k, "pay", label, VERDICTS[decision]) for k, (label, decision) in enumerate(made)]
-    tally = recount.tally(judged)
+    tally = verdicts.tally(judged)
     for label in ("allow", "deny"):
-        assert recount.total(tally, label) == sum(of == label for of, _ in made)
+        assert verdicts.total(tally, label) == sum(of == label for of, _ in made)
         for decision in VERDICTS:
             assert tally[label, decision] == made.count((label, decision))
-    words = recount.words(tally)
+    words = verdicts.words(tally)
     labelled = [decision for label, decision in made if label is not None]
     first = f"{labelled.count('undecided')} of {len(labelled)} labelled calls undecided; of "
     nobody = f"{made.count((None, 'undecided'))} of {len(made)} calls undecided, none of them labelled"
     assert words.startswith(first) if labelled else words == nobody
     waiting = sum(decision == "undecided" for _, decision in made)
-    assert recount.held(judged) == ({"s1": waiting, "s2": waiting} if waiting else {})
+    assert verdicts.held(judged) == ({"s1": waiting, "s2": waiting} if waiting else {})
 
 
 SWIM = """# Boats
@@ -73,7 +74,7 @@ def judged(folder: Path, *states: dict[str, object]) -> list[str]:
     found = reader.extracted(source)
     made, _ = sentences.settled(source, decisions.load(decisions.place(folder), source))
     classed = sentences.classify(source, found, made)
-    guard = recount.guard(found.toolbox, classed.ruleset, classed.accounts)
+    guard = verdicts.recounting(found.toolbox, classed.ruleset, classed.accounts)
     text = "\n".join(
         json.dumps(row)
         for k, state in enumerate(states)
@@ -114,6 +115,6 @@ def test_on_a_real_recording_the_code_of_the_rules_decides_as_their_conditions_d
     place = decisions.place(ROOT / "policies" / "airline")
     made, _ = sentences.settled(source, decisions.load(place, source))
     classed = sentences.classify(source, found, made)
-    guard = recount.guard(found.toolbox, classed.ruleset, classed.accounts)
+    guard = verdicts.recounting(found.toolbox, classed.ruleset, classed.accounts)
     ruled = [one for one in contract.contracts(guard.toolbox, classed.ruleset) if one.items]
     assert ruled and all(guard.loaded[one.tool].program is not None for one in ruled)

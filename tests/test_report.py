@@ -14,7 +14,7 @@ from wb.logic import cel, syntax
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.runs import artifact, export, report
+from wb.runs import artifact, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -232,7 +232,7 @@ def test_all_figures_of_runs_are_exported_with_their_data_and_an_index(here, tmp
         "01_policy_extraction": FILES["01_policy_extraction"] | {"figures/readers.csv": "", "figures/x.csv": ""}
     }
     one, other = run(here, 1, files), run(here, 2, files)
-    index = export.write(report.named(here, [one, other]), tmp_path / "out").read_text("utf-8")
+    index = report.export(report.named(here, [one, other]), tmp_path / "out").read_text("utf-8")
     for drawing in report.DRAWINGS:
         name = drawing.draw.__name__
         figure, *_ = report.drawn(drawing, report.named(here, [one, other]))
@@ -252,12 +252,12 @@ def test_all_figures_of_runs_are_exported_with_their_data_and_an_index(here, tmp
     assert (tmp_path / "out" / f"x-{first.key}.csv").is_file(), "what a notebook alone drew"
     (first.folder / "figures" / "x.csv").write_text("forged", "utf-8")
     with pytest.raises(ArtifactError, match=r"x.csv must have the digest"):
-        export.write(report.named(here, [one]), tmp_path / "out")
+        report.export(report.named(here, [one]), tmp_path / "out")
 
 
 def test_of_a_run_without_figures_the_index_says_so(here, tmp_path):
     made = run(here, 1, {"01_policy_extraction": FILES["01_policy_extraction"]})
-    index = export.write(report.named(here, [made]), tmp_path / "out")
+    index = report.export(report.named(here, [made]), tmp_path / "out")
     assert "no rounds.json of stage 02" in index.read_text("utf-8")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["index.html"]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from wb.bench import recount
 from wb.domain import policy as documents
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic.syntax import parse, render
@@ -18,7 +17,7 @@ from wb.rules import decisions, entries
 from wb.rules.decisions import DecisionError
 from wb.rules.extract import Choice
 from wb.rules.mapper import Map
-from wb.runs import item_review, page, review, store
+from wb.runs import item_review, review, show, store, verdicts
 from wb.runs.review import Asked, Desk
 
 BOX = Toolbox(
@@ -260,15 +259,15 @@ def test_hostile_words_are_told_as_they_are_and_change_nothing_else(tmp_path: Pa
     made = decisions.load(spoilt.file, spoilt.policy)[0]
     assert made.why == HOSTILE.strip()
     shown = review.sentence(spoilt, review.look(spoilt), named(spoilt, "ducks"))
-    assert shown["decision"]["why"] == page.visible(HOSTILE) and "\u202e" not in str(shown)
+    assert shown["decision"]["why"] == show.visible(HOSTILE) and "\u202e" not in str(shown)
 
 
 def test_the_page_makes_no_markup_and_asks_nobody() -> None:
     """Every text of a document goes into the page as a text node."""
-    code = page.PAGE.read_text("utf-8")
+    code = show.PAGE.read_text("utf-8")
     asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
     assert not re.findall(asked, code)
-    assert "url(" not in page.STYLE.read_text("utf-8") and "@import" not in page.STYLE.read_text("utf-8")
+    assert "url(" not in show.STYLE.read_text("utf-8") and "@import" not in show.STYLE.read_text("utf-8")
 
 
 SENT = (
@@ -386,7 +385,7 @@ def texts(row: dict[str, object]) -> list[str]:
 
 def test_what_blocks_most_stands_first_and_what_is_alike_stands_together(many: Desk) -> None:
     seen = review.look(many)
-    held = recount.held(review.judged(many, seen))
+    held = verdicts.held(review.judged(many, seen))
     rows = review.queue(many, seen, held)
     waiting = [row for row in rows if row["cls"] == "open"]
     assert {one["id"] for row in rows for one in row["sentences"]} == {

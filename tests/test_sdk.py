@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, shared
 
-from wb.domain import sdk, sources
+from wb.domain import sources
 from wb.domain.tools import ToolError
 
 HTTP = """
@@ -56,7 +56,7 @@ def text(result: Any) -> str:
 
 def refused(result: Any) -> bool:
     """Whether a result says that it is an error."""
-    return sdk.field(result, "is_error")
+    return sources.mcp_field(result, "is_error")
 
 
 def test_an_agent_behind_the_proxy_is_stopped_and_corrected(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_an_agent_behind_the_proxy_is_stopped_and_corrected(tmp_path: Path) -> N
 
     async def run() -> None:
         with (tmp_path / "errors.txt").open("w") as log:
-            async with sdk.client(proxy, seconds=60, errors=log) as agent:
+            async with sources.mcp_client(proxy, seconds=60, errors=log) as agent:
                 assert "update_reservation_baggages" in {tool.name for tool in await sources.pages(agent)}
                 first = await agent.call_tool("update_reservation_baggages", bags)
                 assert refused(first) and not done.read_text() and "(bags_charged)" in text(first), text(first)
@@ -118,20 +118,20 @@ def test_tools_are_drawn_up_of_a_command_and_of_an_address(tmp_path: Path) -> No
 @pytest.mark.parametrize("version", ["1.24.0", "1.30.0", "1.100.2", "2.0.0", "2.3.0", "2.4.0rc1"])
 def test_both_major_versions_are_taken(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda name: version)
-    assert sdk.major.__wrapped__() == int(version[0])
+    assert sources.mcp_major.__wrapped__() == int(version[0])
 
 
 @pytest.mark.parametrize("version", ["0.9.1", "1.2.1", "1.9.4", "1.23.3", "3.0.0", "20.0", "12.1", "2", "none", ""])
 def test_any_other_version_is_refused_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    sdk.major()  # so that what was known before is not believed
-    monkeypatch.setattr(sdk, "major", sdk.major.__wrapped__)
+    sources.mcp_major()  # so that what was known before is not believed
+    monkeypatch.setattr(sources, "mcp_major", sources.mcp_major.__wrapped__)
     monkeypatch.setattr(importlib.metadata, "version", lambda name: version)
     message = f"the SDK mcp>=1.24,<3 was required; got mcp {version}: run `pip install 'mcp>=1.24,<3'`"
     for asked in (
-        lambda: sdk.client(["true"]),
-        lambda: sdk.client("http://127.0.0.1:1"),
-        lambda: sdk.server(None, None),
-        lambda: sdk.field(None, "is_error"),
+        lambda: sources.mcp_client(["true"]),
+        lambda: sources.mcp_client("http://127.0.0.1:1"),
+        lambda: sources.mcp_server(None, None),
+        lambda: sources.mcp_field(None, "is_error"),
     ):
         with pytest.raises(ToolError) as raised:
             asked()
@@ -147,9 +147,9 @@ def test_without_the_sdk_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
     with pytest.raises(ToolError, match="got mcp none: run `pip install"):
-        sdk.major.__wrapped__()
+        sources.mcp_major.__wrapped__()
 
 
 def test_the_range_is_the_one_that_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    assert sdk.SUPPORTED in project["project"]["dependencies"]
+    assert sources.SUPPORTED in project["project"]["dependencies"]

@@ -100,11 +100,11 @@ def lab(context: typer.Context, policy: Place = None, model: Asked = None, param
     The copies lie in artifacts/lab/POLICY. One that you changed is kept, and that is said. What else stands on the line
     goes to `jupyter lab`, such as --no-browser.
     """
-    from wb.runs import lab as labs
+    from wb.runs import pipeline
 
     here = paths.project()
-    made = labs.copies(here, _values(parameter or [], policy=policy, model=model))
-    line = [sys.executable, "-m", "jupyterlab", *labs.command(here, made.folder, context.args)]
+    made = pipeline.copies(here, _values(parameter or [], policy=policy, model=model))
+    line = [sys.executable, "-m", "jupyterlab", *pipeline.command(here, made.folder, context.args)]
     print("\n".join((f"policy {made.policy}: copies of the notebooks in {made.folder}", *made.lines)), file=sys.stderr)
     found = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))  # kernels work elsewhere
     sys.stderr.flush()
@@ -381,13 +381,12 @@ def export(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write them.")] = None,
 ) -> None:
     """Write every figure of a run, or of several laid over one another, as SVG, PNG and CSV, with an index."""
-    from wb.runs import export as exports
     from wb.runs import report as reports
 
     here = paths.project()
     versions = [reports.find(here, name) for name in runs or [None]]
     place = out or here.artifacts / "exports" / paths.digest([version.key for version in versions])[:12]
-    print(exports.write(reports.named(here, versions), place))
+    print(reports.export(reports.named(here, versions), place))
 
 
 @app.command()

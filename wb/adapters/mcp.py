@@ -27,7 +27,7 @@ from typing import Any
 
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Enforcer
-from wb.domain import sdk, sources
+from wb.domain import sources
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, ToolError
 from wb.domain.trace import Value
@@ -63,7 +63,7 @@ async def _serve(
 ) -> None:
     from mcp.server.stdio import stdio_server
 
-    client = sdk.client(server, seconds=seconds)
+    client = sources.mcp_client(server, seconds=seconds)
     try:
         async with asyncio.timeout(seconds):
             await client.__aenter__()
@@ -90,7 +90,7 @@ class Proxy:
 
     def server(self) -> Any:
         """The server that the agent speaks with."""
-        return sdk.server(self.list_tools, self.call_tool)
+        return sources.mcp_server(self.list_tools, self.call_tool)
 
     async def list_tools(self, context: Any, params: Any) -> Any:
         """The tools of the server as they are now, one page."""
@@ -108,7 +108,7 @@ class Proxy:
                 result = await self.client.call_tool(params.name, arguments)
         except Exception as error:  # whatever it was, it does not say whether the call was done
             return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
-        if sdk.field(result, "is_error"):
+        if sources.mcp_field(result, "is_error"):
             value = given(result)
             self.enforcer.refused(params.name, value, call_id, not enforcement.UNCERTAIN.search(str(value)))
         else:
@@ -128,7 +128,9 @@ class Proxy:
                 tools = await sources.pages(self.client)
         except Exception as error:
             raise ToolError(f"an MCP server that lists its tools was required; got {_told(error)}") from None
-        if any(sdk.field(tool, "output_schema") for tool in tools):  # what the SDK checks results with is slow to load
+        if any(
+            sources.mcp_field(tool, "output_schema") for tool in tools
+        ):  # what the SDK checks results with is slow to load
             await asyncio.to_thread(importlib.import_module, "jsonschema")
         return (*told, *different(self.enforcer.session.judge.validator.toolbox, tools))
 
@@ -163,7 +165,7 @@ def different(toolbox: Toolbox, listed: Sequence[Any]) -> tuple[str, ...]:
 def given(result: Any) -> Value:
     """What a tool gave: its structured content, else its text, which may be the JSON of an object or list; null where
     it is neither."""
-    structured = sdk.field(result, "structured_content")
+    structured = sources.mcp_field(result, "structured_content")
     if structured is not None:
         return structured
     texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
@@ -176,7 +178,7 @@ def _asking(client: Any, loop: asyncio.AbstractEventLoop, seconds: float) -> Ask
     def ask(tool: str, arguments: dict[str, Value]) -> object:
         asked = asyncio.run_coroutine_threadsafe(client.call_tool(tool, arguments), loop)
         result = asked.result(seconds)
-        if sdk.field(result, "is_error"):
+        if sources.mcp_field(result, "is_error"):
             raise LookupError(f"{tool} answered an error: {given(result)}"[:300])
         return given(result)
 

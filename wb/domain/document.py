@@ -23,7 +23,7 @@ from wb.domain import extraction, visible
 from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
 from wb.domain.jsonl import utf8
 from wb.domain.visible import HIDDEN, Edit, Seen
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb.domain import visible
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

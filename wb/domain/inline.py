@@ -20,7 +20,7 @@ from typing import Any, Literal, Never
 from wb.domain import jsonl
 from wb.domain.schema import resolved
 from wb.domain.tools import ToolError
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 Dialect = Literal["2020-12", "draft-7", "OpenAPI 3.0"]
 Found = Mapping[str, Any] | bool  # a schema; a bare truth accepts every value or none

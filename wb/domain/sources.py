@@ -36,7 +36,9 @@ Nothing tells whether a function changes anything: `mutating` is left for a pers
 To know a signature, a module must be imported, and to import a module is to run it.  So this is done on a person's
 word alone, and in a process of its own (`wb.domain.functions_worker`), which has a time limit.
 
-The tools of a running MCP server, by the official SDK: what `tools/list` answers, page by page.
+The tools of a running MCP server, by the official SDK: what `tools/list` answers, page by page.  Its major versions 1
+and 2 differ in who connects and in how fields are spelt (`isError`, `is_error`); another one is refused, for what it
+would take a refusal for is not known.
 
 | in MCP | in `tools.json` |
 |---|---|
@@ -52,6 +54,7 @@ Nothing but `tools/list` is asked.  A hint is the word of the server, and its te
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -59,16 +62,19 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TextIO
 
 import pydantic
 
-from wb.domain import inline, jsonl, sdk
+from wb.domain import inline, jsonl
 from wb.domain.inline import Document, Mistake, below, refuse
 from wb.domain.tools import Draft, Part, ToolError, identifier
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 READING = ("get", "head")  # these change nothing (RFC 9110, 9.2.1)
@@ -82,6 +88,8 @@ WORKER = Path(__file__).with_name("functions_worker.py")
 NAMED = re.compile(r"(.*?)(?::(\w+))?", re.DOTALL)  # a module or file, with or without the name of a function
 SECONDS = 60.0  # for importing a module with all that it imports, or for starting a server and all its pages
 PAGES = 1000
+SUPPORTED = "mcp>=1.24,<3"  # as in pyproject.toml
+Handler = Callable[[Any, Any], Awaitable[Any]]  # of the connection's context and a request's parameters
 OLD = ("draft-03", "draft-04", "draft-06", "draft-07")  # in these nothing beside a `$ref` counts
 
 
@@ -425,7 +433,7 @@ def served(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
 
 async def _asked_server(server: str | Sequence[str], log: Any, seconds: float) -> list[Any]:
     """All pages of `tools/list`."""
-    async with asyncio.timeout(seconds), sdk.client(server, errors=log) as client:
+    async with asyncio.timeout(seconds), mcp_client(server, errors=log) as client:
         return await pages(client)
 
 
@@ -437,14 +445,14 @@ async def pages(client: Any) -> list[Any]:
         seen.add(cursor)
         page = await client.list_tools(cursor=cursor)
         listed += page.tools
-        if (cursor := sdk.field(page, "next_cursor")) is None:
+        if (cursor := mcp_field(page, "next_cursor")) is None:
             return listed
     raise ToolError(f"a last page among {PAGES}, and none twice, was required of tools/list; got cursor after cursor")
 
 
 def draft(tool: Any) -> Draft:
     """One tool, or what cannot be read of the schema of its arguments."""
-    asked = sdk.field(tool, "input_schema")
+    asked = mcp_field(tool, "input_schema")
     dialect = asked.get("$schema")
     old = isinstance(dialect, str) and any(name in dialect for name in OLD)
     try:
@@ -452,7 +460,7 @@ def draft(tool: Any) -> Draft:
     except Mistake as error:
         return Draft(tool.name, place="inputSchema", mistake=str(error))
     row = {"name": tool.name, "description": tool.description or ""}
-    hint = sdk.field(tool.annotations, "read_only_hint") if tool.annotations else None
+    hint = mcp_field(tool.annotations, "read_only_hint") if tool.annotations else None
     if hint is not None:
         row["mutating"] = not hint
     row["parameters"] = ({} if dialect is None else {"$schema": dialect}) | schema
@@ -467,3 +475,80 @@ def cause(error: BaseException, seconds: float) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {seconds:g} s"
     return shortened(f"{type(error).__name__}: {error}", 300)
+
+
+# ---- the SDK of MCP ---------------------------------------------------------------------------------------
+
+
+@lru_cache
+def mcp_major() -> int:
+    """The major version of the SDK that is installed; `ToolError` where there is none that this was tried with."""
+    try:
+        version = metadata.version("mcp")
+    except metadata.PackageNotFoundError:
+        version = "none"
+    if not re.match(r"(?:1\.(?:2[4-9]|[3-9]\d|\d{3,})|2\.\d+)\b", version):
+        raise ToolError(f"the SDK {SUPPORTED} was required; got mcp {version}: run `pip install '{SUPPORTED}'`")
+    return int(version[0])
+
+
+def mcp_field(model: Any, name: str) -> Any:
+    """A field of what the SDK read, by its name in version 2."""
+    return getattr(model, name if mcp_major() > 1 else re.sub(r"_(\w)", lambda found: found[1].upper(), name))
+
+
+def mcp_client(server: str | Sequence[str], *, seconds: float | None = None, errors: TextIO | None = None) -> Any:
+    """What connects, when entered, to an address (Streamable HTTP) or a command, whose standard error goes to `errors`.
+
+    It has `list_tools(cursor=…)`, `call_tool(name, arguments)` and `server_capabilities`; an answer may take `seconds`.
+    """
+    import mcp
+    from mcp.client.streamable_http import streamable_http_client
+
+    new = mcp_major() > 1
+    if isinstance(server, str):
+        transport = server if new else streamable_http_client(server)
+    else:
+        started = mcp.StdioServerParameters(command=server[0], args=list(server[1:]))
+        transport = mcp.stdio_client(started, errlog=errors or sys.stderr)
+    return mcp.Client(transport, cache=None, read_timeout_seconds=seconds) if new else _Client(transport, seconds)
+
+
+def mcp_server(list_tools: Handler, call_tool: Handler) -> Any:
+    """A server that offers tools and nothing else; it checks no arguments and leaves results as they are."""
+    from mcp import types
+    from mcp.server.lowlevel import Server
+
+    if mcp_major() > 1:
+        return Server("wb", on_list_tools=list_tools, on_call_tool=call_tool)
+
+    async def list_all(request: Any) -> Any:
+        return types.ServerResult(await list_tools(None, request.params))
+
+    async def call(request: Any) -> Any:
+        return types.ServerResult(await call_tool(None, request.params))
+
+    made: Any = Server("wb")
+    made.request_handlers |= {types.ListToolsRequest: list_all, types.CallToolRequest: call}
+    return made
+
+
+class _Client:
+    """Version 1's session as version 2's client."""
+
+    def __init__(self, transport: Any, seconds: float | None) -> None:
+        self._transport, self._wait = transport, None if seconds is None else timedelta(seconds=seconds)
+
+    async def __aenter__(self) -> _Client:
+        import mcp
+
+        async with contextlib.AsyncExitStack() as stack:
+            reading, writing, *_ = await stack.enter_async_context(self._transport)
+            session = await stack.enter_async_context(mcp.ClientSession(reading, writing, self._wait))
+            self.server_capabilities = (await session.initialize()).capabilities
+            self.call_tool, self.list_tools = session.call_tool, session.list_tools
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._open.__aexit__(*error)

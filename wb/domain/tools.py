@@ -53,8 +53,8 @@ import pydantic
 from wb.domain import jsonl, schema
 from wb.logic import cel, facts, types
 from wb.logic.cel import render
-from wb.logic.excerpt import shortened
 from wb.logic.facts import FactError
+from wb.logic.wording import shortened
 
 FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 HIDDEN = "hidden: "
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())

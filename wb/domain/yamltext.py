@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml's where PyYAML was built with it: ten times as fast
 Loc = tuple[int | str, ...]  # the keys and places that lead to a value

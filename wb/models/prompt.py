@@ -20,7 +20,7 @@ import yaml
 from jinja2 import StrictUndefined, TemplateError, Undefined, UndefinedError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.paths import ROOT
 
 FOLDER = ROOT / "prompts"

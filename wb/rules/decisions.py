@@ -51,8 +51,8 @@ from wb import paths
 from wb.domain.policy import Policy, named
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import facts, syntax, types
-from wb.logic.excerpt import shortened
 from wb.logic.formula import windows
+from wb.logic.wording import shortened
 from wb.rules import residual, rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet, rename
 from wb.rules.rule import toolbox as with_questions

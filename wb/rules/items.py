@@ -13,7 +13,7 @@ from typing import Literal
 
 from wb.domain.document import Sentence
 from wb.domain.policy import Policy, identities, near, occurrences, pieces
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.rules.sentences import Account
 
 NAME, DESCRIPTION = 120, 4_000  # characters of each, at most

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 import pydantic
 
 from wb.logic import cel, facts, syntax
-from wb.logic.excerpt import shortened
 from wb.logic.facts import FactError
+from wb.logic.wording import shortened
 from wb.rules import residual
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 

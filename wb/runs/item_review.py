@@ -3,8 +3,8 @@
     item_review.open(source, readings, made, edits.place(…))
 
 Shows the tools, the document with what is mapped onto one, and its items.  What is shown is made here, as values, and
-laid out by the page (`page`); what a person does goes through the same checks as a file that is written by hand.  In a
-run, where nobody clicks, what is in no item is given as a table.
+laid out by the page (`show.page`); what a person does goes through the same checks as a file that is written by hand.
+In a run, where nobody clicks, what is in no item is given as a table.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Literal
 import pydantic
 
 from wb.domain.policy import Policy
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.rules import edits, entries, items, sentences
 from wb.rules.edits import EditError, ItemEdit
 from wb.rules.items import Item
 from wb.rules.mapper import Map
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
-from wb.runs import page, show, store
+from wb.runs import show, store
 from wb.runs.cards import Badge, Quote
-from wb.runs.page import laid_out, visible
+from wb.runs.show import laid_out, visible
 
 Act = Literal["pick", "add", "edit", "drop", "archive", "bring back", "take back"]
 KINDS = {True: "changes something", False: "reads only", None: "may change something"}
@@ -195,7 +195,7 @@ def _page() -> type:
     """The widget that shows a desk in the page and hears what is done there."""
     import traitlets
 
-    class Items(page.page()):
+    class Items(show.page()):
         """The tools, the document, and the items of one tool."""
 
         looks = staticmethod(look)

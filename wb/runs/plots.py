@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wb.bench.evaluate import wilson
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.runs import cards, show
 from wb.runs.figure import GREY, Axis, Figure, Look, Series
 

@@ -5,7 +5,7 @@ the manifests.  The page is on one run, or on several laid over one another.  Fi
 wants to know (`Outcome`): which sentences became rules, which are open, what each tool's guard can do, and the
 document itself with every sentence in the colour of its class.  Then the figures, each with a way to what it shows.
 The template `report.html` escapes all texts; the file holds plotly's script and forbids itself, by a content security
-policy, to ask for anything outside.
+policy, to ask for anything outside.  To be shared, each figure goes into a folder as SVG, PNG and CSV, of one value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wb.bench import summary
 from wb.guards import runtime
 from wb.logic import cel
 from wb.models import client
-from wb.paths import Project
+from wb.paths import Project, write_whole
 from wb.rules import rulefile
 from wb.rules.rule import RuleSet
 from wb.runs import artifact, cards, plots, show
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
 FATES = ("guarded", "blocked", "free")
+INDEX, FIGURES = "index.html", "figures/"
 RESULTS, DRAFT, CANDIDATES = "results.json", "decisions.draft.yaml", "candidates.json"
 TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
 UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
@@ -448,3 +449,40 @@ def _versions(run: Versions) -> Table:
         for stage, v in run.items()
     )
     return cards.listed("stage, version, mode, seconds, summary", rows)
+
+
+# ---- figures to share -----------------------------------------------------------------------------------------------
+
+
+def export(runs: Mapping[str, Versions], folder: Path) -> Path:
+    """Write the figures of runs by name, laid over one another; returns the place of the index, which says of which
+    policy, parameters and versions they are. What a notebook drew of no file of a stage is there as the CSV it kept.
+
+    Raises:
+        ArtifactError: a file was changed or lost since it was written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    parts, names = [], set()
+    for drawing in DRAWINGS:
+        figure, source, lacking = drawn(drawing, runs)
+        names.add(name := drawing.draw.__name__)
+        if not figure.empty:
+            for end, content in (("svg", figure.picture("svg")), ("png", figure.picture()), ("csv", figure.csv())):
+                write_whole(folder / f"{name}.{end}", content)
+            links = f'<img src="{name}.svg" style="max-width:100%" alt=""><br><a href="{name}.csv">{name}.csv</a>'
+            parts.append(f"{links}{cards.Note(source).inner()}")
+        parts += [str(cards.Note(lacking).inner())] * bool(lacking)
+    made_of = [(run, version) for run, versions in runs.items() for version in versions.values()]
+    for _, version in made_of:
+        for file in version.digests:
+            if file.startswith(FIGURES) and Path(file).stem not in names:
+                write_whole(folder / f"{Path(file).stem}-{version.key}.csv", version.read(file))
+    rows = ((run, version.stage, version.key, *_made_with(version.manifest)) for run, version in made_of)
+    table = cards.listed("run, stage, key, policy, its digest, model, parameters", rows)
+    write_whole(folder / INDEX, f'<!doctype html><meta charset="utf-8">{table.html()}{"".join(parts)}')
+    return folder / INDEX
+
+
+def _made_with(manifest: Mapping) -> tuple[str, str, str, str]:
+    values = (f"{name} = {value}" for name, value in manifest["parameters"].items() if name not in TRAITS)
+    return manifest["policy"]["name"], manifest["policy"]["digest"][:12], str(manifest["model"]), ", ".join(values)

@@ -3,10 +3,10 @@
     review.open(source, found, decisions.place(…))
 
 Shows what is open in groups of what is alike, what was set aside beside it, each sentence by its class, what was
-understood of it, and what is decided.  What is shown is made here, as values; the page (`page`) lays texts out, never
-as markup, and sends back what a person decides.  That goes through the same checks as a file that is written by hand,
-and into the same file (`rules.decisions`); then all is looked at again, and the calls of the person's own runs are
-counted (`bench.recount`).  In a run, where nobody clicks, the sentences are given as a table.
+understood of it, and what is decided.  What is shown is made here, as values, and laid out by the page (`show.page`);
+what a person decides goes through the same checks as a file that is written by hand, and into the same file
+(`rules.decisions`); then all is looked at again, and the calls of the person's own runs are
+counted (`verdicts`).  In a run, where nobody clicks, the sentences are given as a table.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from typing import Literal
 
 import pydantic
 
-from wb.bench import recorded, recount
+from wb.bench import recorded
 from wb.bench.recorded import Judged
 from wb.domain import events
 from wb.domain.policy import Policy, pieces
 from wb.domain.tools import Toolbox
 from wb.logic import syntax
-from wb.logic.excerpt import shortened
+from wb.logic.wording import shortened
 from wb.rules import check, decisions, entries, rulefile, sentences, template, understood
 from wb.rules.decisions import DecisionError, Offer, Ruling
 from wb.rules.extract import Extracted
 from wb.rules.rule import Predicate, Rule, RuleSet, toolbox
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
-from wb.runs import page, show, store
+from wb.runs import show, store, verdicts
 from wb.runs.cards import count
-from wb.runs.page import laid_out, visible
+from wb.runs.show import laid_out, visible
 
 CHECK_S = 5.0  # that the rules are looked at together after each decision
 SLOW_S, TOLD_S = 2.0, 0.5  # from when on counting calls is told, and how often
@@ -116,7 +116,7 @@ def judged(desk: Desk, seen: Look, tell: Callable[[int, int], object] = lambda d
     happened = list(events.stream(desk.runs)) if desk.runs is not None else []
     of = sum(isinstance(event.what, events.Asked) for event in happened)
     found = []
-    for one in recorded.judge(recount.guard(desk.found.toolbox, seen.ruleset, seen.readings), happened):
+    for one in recorded.judge(verdicts.recounting(desk.found.toolbox, seen.ruleset, seen.readings), happened):
         found.append(one)
         tell(len(found), of)
     return tuple(found)
@@ -315,7 +315,7 @@ def _page() -> type:
     """The widget that shows a desk in the page and hears what is done there."""
     import traitlets
 
-    class Sentences(page.page()):
+    class Sentences(show.page()):
         """What is to be decided, the document, and beside it one of its sentences."""
 
         looks = staticmethod(look)
@@ -360,7 +360,7 @@ def _page() -> type:
 
             try:
                 found = judged(self.desk, self.seen, tell)
-                self.held, words = recount.held(found), recount.words(recount.tally(found))
+                self.held, words = verdicts.held(found), verdicts.words(verdicts.tally(found))
             except (ValueError, OSError) as error:
                 self.held, words = Counter(), f"not counted: {error}"
             self.counted = {"words": words, "before": before if before != words else ""}

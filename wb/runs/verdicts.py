@@ -13,23 +13,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from wb.bench import evaluate, recount
+from wb.bench import evaluate
 from wb.bench.recorded import Judged
 from wb.domain import events
 from wb.domain.events import Label
 from wb.domain.judging import Judge
-from wb.guards.runtime import CallGuard
+from wb.domain.tools import Toolbox
+from wb.guards import contract, synthesis
+from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel
-from wb.logic.excerpt import shortened
 from wb.logic.syntax import render
+from wb.logic.wording import shortened
 from wb.rules.rule import Rule, RuleSet
-from wb.rules.sentences import Account
+from wb.rules.rule import toolbox as with_questions
+from wb.rules.sentences import Account, open_on
 from wb.runs.cards import Table, count, listed
 
 SHOWN = 100  # characters of a sentence in a table
 MOST = 8  # reasons of a kind
 LIKE = 0.6  # of the characters in common, from which on two sentences are versions of one
 PAIRS = 40_000  # of sentences that are compared with each other
+LABELS = {"deny": ("violating", "deny", "allow"), "allow": ("compliant", "allow", "deny")}  # called; right, wrong
+DECISIONS = {"allow": "allowed", "deny": "denied", "undecided": "undecided"}
 Denied = tuple[str, Label | None]  # a tool and a label
 What = Literal["new", "gone", "changed", "in another place", "read otherwise"]
 
@@ -55,7 +60,7 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
 
 def headline(judged: Iterable[Judged], policy: str) -> str:
     """The first line: the policy, how many calls are undecided, and how those of each label came out."""
-    return f"{policy}: {recount.words(recount.tally(judged))}"
+    return f"{policy}: {words(tally(judged))}"
 
 
 def tables(
@@ -109,13 +114,13 @@ def _decisions(head: str, rows: Iterable[tuple[str, Sequence[Judged]]], title: s
 
 def _right(judged: Sequence[Judged]) -> str:
     """The rates of what was rightly denied and rightly allowed: an undecided call, which does not run, is neither."""
-    rates, counts = [], recount.tally(judged)
-    for label, (called, right, _) in recount.LABELS.items():
-        hits, n = counts[label, right], recount.total(counts, label)
+    rates, counts = [], tally(judged)
+    for label, (called, right, _) in LABELS.items():
+        hits, n = counts[label, right], total(counts, label)
         value, low, high = evaluate.wilson(hits, n)
         if value is not None:
             interval = f"{100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
-            rates.append(f"{called} {recount.DECISIONS[right]} {hits} of {n}: {interval}")
+            rates.append(f"{called} {DECISIONS[right]} {hits} of {n}: {interval}")
     return "; ".join(rates)
 
 
@@ -124,6 +129,50 @@ def _counted(title: str, texts: Iterable[str]) -> Table:
     more = [("", f"and {len(counts) - MOST} more")] if len(counts) > MOST else []
     rows = [(n, shortened(text, SHOWN)) for text, n in counts.most_common(MOST)]
     return listed("times, what", [*rows, *more], title)
+
+
+# ---- calls under rules as they stand ---------------------------------------------------------------------------------
+
+
+def recounting(toolbox: Toolbox, ruleset: RuleSet, accounts: Iterable[Account]) -> CallGuard:
+    """A guard that decides as the rules do, before any is written or proved; what open sentences hold is undecided.
+
+    The code of each tool is made from its rules alone, one early return a rule, as it is for those that a person wrote:
+    a decision about a sentence is seen at once, in the time that judging takes.  What a run makes of the same rules is
+    judged by its own guards (`wb judge`), after refinement; a guard that is not accepted denies every call.
+    """
+    box = with_questions(toolbox, ruleset)
+    required = contract.contracts(box, ruleset)
+    guards = tuple(Guarded(one, contract.assemble(synthesis.of_rules(one), one), "tested") for one in required)
+    return CallGuard("recount", ruleset, guards, frozenset({"tested"}), box, open_on(accounts))
+
+
+def tally(judged: Iterable[Judged]) -> Counter[tuple[str | None, str]]:
+    """How many calls there are of each label, None where there is none, and decision."""
+    return Counter((one.label, one.verdict.decision) for one in judged)
+
+
+def words(counts: Counter[tuple[str | None, str]]) -> str:
+    """A tally in one line: how many of the labelled calls are undecided, which do not run, then how those of each label
+    came out; of calls without any label how many are undecided."""
+    of = {label: total(counts, label) for label in LABELS}
+    if not any(of.values()):
+        return f"{counts[None, 'undecided']} of {counts.total()} calls undecided, none of them labelled"
+    parts = [f"{sum(counts[label, 'undecided'] for label in of)} of {sum(of.values())} labelled calls undecided"]
+    for label, (called, right, wrong) in LABELS.items():
+        numbers = (f"{counts[label, one]} {DECISIONS[one]}" for one in (right, wrong, "undecided"))
+        parts.append(f"of {of[label]} {called} {', '.join(numbers)}")
+    return "; ".join(parts)
+
+
+def total(counts: Counter[tuple[str | None, str]], label: str) -> int:
+    """The calls of that label."""
+    return sum(counts[label, one] for one in DECISIONS)
+
+
+def held(judged: Iterable[Judged]) -> Counter[str]:
+    """How many calls each open sentence holds, by its id."""
+    return Counter(name for one in judged if one.verdict.decision == "undecided" for name in one.verdict.open)
 
 
 # ---- two versions of a policy ----------------------------------------------------------------------------------------
