@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -214,7 +215,7 @@ def build(policy: str | Path, model: str = "offline", **parameters: object) -> B
 
     here = paths.project()
     steps = plan(here, policy, model, **parameters)
-    with _Shown(steps) as tell:
+    with _shown(steps) as tell:
         return load(str(policy), pipeline.run(here, steps, tell))
 
 
@@ -420,28 +421,22 @@ def _stale(here: Project, version: Version) -> str:
     return ""
 
 
-class _Shown:
-    """Shows a run on standard error, from the first stage that has to be made."""
+@contextmanager
+def _shown(steps: tuple[Planned, ...]) -> Iterator[Tell]:
+    """What shows a run on standard error, from the first stage that has to be made."""
+    from wb.runs import progress
 
-    def __init__(self, steps: tuple[Planned, ...]) -> None:
-        self._stages = [step.stage for step in steps]
-        self._display: object = None
+    shown: list[Tell] = []
+    with ExitStack() as stack:
 
-    def __enter__(self) -> Tell:
-        return self._tell
+        def tell(event: Notice) -> None:
+            if not shown and event.what != "kept":
+                display = progress.Display([step.stage for step in steps], progress.console(error=True))
+                shown.append(stack.enter_context(display))
+            for display in shown:
+                display(event)
 
-    def __exit__(self, *error: object) -> None:
-        if self._display is not None:
-            self._display.__exit__(*error)
-
-    def _tell(self, event: Notice) -> None:
-        if self._display is None and event.what == "kept":
-            return
-        if self._display is None:
-            from wb.runs import progress
-
-            self._display = progress.Display(self._stages, progress.console(error=True)).__enter__()
-        self._display(event)
+        yield tell
 
 
 class _Callable(ModuleType):

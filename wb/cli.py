@@ -14,8 +14,9 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -144,7 +145,7 @@ def judge(
     """
     from wb.bench import recorded
     from wb.domain import events
-    from wb.runs import progress, verdicts
+    from wb.runs import verdicts
 
     if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
         raise ValueError(f"{runs}: a recording, one event a line, was required; got none")
@@ -157,8 +158,7 @@ def judge(
             if as_json:
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
         print(verdicts.headline(kept, policy), file=sys.stderr if as_json else sys.stdout)
-        for table in () if as_json else verdicts.tables(kept, quotes, sentences, policy):
-            progress.console().print(table, crop=False)
+        _print(*(() if as_json else verdicts.tables(kept, quotes, sentences, policy)))
         denied = Counter(pair for call in kept for pair in verdicts.denied(call))
         right = sum(call.label == call.verdict.decision == "allow" for call in kept)
         lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]
@@ -230,7 +230,7 @@ def diff(
 
     Takes the newest run of each, or makes one.
     """
-    from wb.runs import progress, verdicts
+    from wb.runs import verdicts
 
     with _stoppable():
         both = [_built(policy, model) for policy in (old, new)]
@@ -244,8 +244,7 @@ def diff(
     if as_json:
         print(json.dumps(verdicts.to_json(*found), indent=1, ensure_ascii=False))
         return
-    for table in verdicts.changed(*found, f"{old} to {new}"):
-        progress.console().print(table, crop=False)
+    _print(*verdicts.changed(*found, f"{old} to {new}"))
     if not any(found):
         print("nothing differs")
 
@@ -272,8 +271,7 @@ def live(
     command goes on where the last one ended, and more trials are added to those that are there.
     """
     from wb.bench import experiment
-    from wb.runs import cards, progress
-    from wb.runs.progress import Notice
+    from wb.runs import cards
 
     if trials < 1:
         raise ValueError(f"--trials of 1 or more were required; got {trials}")
@@ -282,14 +280,11 @@ def live(
     made = _setting(policy, guard, model, user or model, turns)
     place = experiment.folder(paths.project().artifacts, made)
     planned = experiment.plan(made, tuple(dict.fromkeys(strategy or experiment.STRATEGIES)), trials, task or ())
-    with _stoppable(), progress.Display(["live"], progress.console(error=True)) as tell:
-
-        def told(done: int, of: int) -> None:
-            tell(Notice("live", "running", note=f"trials: {done} of {of}"))
-
+    with _stoppable(), _telling("live") as tell:
+        told = partial(tell, "trials")
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
     if rows := [{name: _cell(value) for name, value in row.items()} for row in experiment.table(found.trials)]:
-        progress.console().print(cards.table(rows, title=policy), crop=False)
+        _print(cards.table(rows, title=policy))
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
@@ -312,20 +307,16 @@ def verify(
     Ends with 1 if a guard is not what its row says.
     """
     from wb import build as building
-    from wb.runs import cards, progress
-    from wb.runs.progress import Notice
+    from wb.runs import cards
 
-    with _stoppable(), progress.Display(["verify"], progress.console(error=True)) as tell:
-        tell(Notice("verify", "running", note="loading"))
-        rows = building.kept(policy, model).verify(
-            lambda done, of: tell(Notice("verify", "running", note=f"proofs: {done} of {of}"))
-        )
+    with _stoppable(), _telling("verify") as tell:
+        tell("loading")
+        rows = building.kept(policy, model).verify(partial(tell, "proofs"))
     if as_json:
         for row in rows:
             print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
     else:
-        shown = cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run")
-        progress.console().print(shown, crop=False)
+        _print(cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run"))
         print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
@@ -400,15 +391,9 @@ def check(
     """
     from wb.rules import check as checks
     from wb.rules import rulefile
-    from wb.runs import progress
-    from wb.runs.progress import Notice
 
-    with _stoppable(), progress.Display(["check"], progress.console(error=True)) as tell:
-
-        def told(what: str, done: int, of: int) -> None:
-            tell(Notice("check", "running", note=f"{what}: {done} of {of}" if of > 1 else what))
-
-        found = checks.check(rulefile.load(rules), told)
+    with _stoppable(), _telling("check") as tell:
+        found = checks.check(rulefile.load(rules), lambda what, done, of: tell(what, *((done, of) if of > 1 else ())))
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
 
@@ -498,6 +483,25 @@ def _stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, asked)
 
 
+@contextmanager
+def _telling(command: str) -> Iterator[Callable[..., None]]:
+    """What tells on standard error what a command does: a text, and how many of it are done, and of how many."""
+    from wb.runs import progress
+
+    with progress.Display([command], progress.console(error=True)) as tell:
+        yield lambda what, *of: tell(
+            progress.Notice(command, "running", note=f"{what}: {of[0]} of {of[1]}" if of else what)
+        )
+
+
+def _print(*tables: object) -> None:
+    """Tables on standard output, none of them cut."""
+    from wb.runs import progress
+
+    for table in tables:
+        progress.console().print(table, crop=False)
+
+
 def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     """The guards of the newest run of a policy; where there is none, one is made, which takes minutes, and that is
     said.  With `alike`, another model's run will do."""
@@ -538,18 +542,14 @@ def _cell(value: object) -> str:
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     """What came of this policy, what was measured, and where to look."""
-    from wb.runs import progress
     from wb.runs import report as reports
-    from wb.runs.progress import Notice
 
     found = list(done.values())
-    for table in reports.tables(found):
-        progress.console().print(table, crop=False)
-    for line in reports.lines(found):
-        print(line)
+    _print(*reports.tables(found))
+    print(*reports.lines(found), sep="\n")
     if reports.reportable(found):
-        with progress.Display(["report"], progress.console(error=True)) as tell:
-            tell(Notice("report", "running"))
+        with _telling("report") as tell:
+            tell("")
             path = _report(here, [found[-1]], None)
         print(f"{'report':17}{path}")
 
@@ -557,7 +557,7 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
 def _forecast(steps: tuple[Planned, ...]) -> None:
     """What these stages would ask of a model, estimated."""
     from wb import build as building
-    from wb.runs import cards, progress
+    from wb.runs import cards
 
     with _stoppable():
         found = building.forecast(steps)
@@ -567,7 +567,7 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"
-    progress.console().print(cards.listed(heads, rows), crop=False)
+    _print(cards.listed(heads, rows))
     print(
         "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
         "at most two a statement, repairs of guards and what 04 and 07 ask of recorded turns come on top"
@@ -590,13 +590,13 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
-    from wb.runs import artifact, cards, progress
+    from wb.runs import artifact, cards
     from wb.runs import report as reports
 
     of = f" of {reports.policies(versions)}" * bool(versions)
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}{of}")
     if versions:
-        progress.console().print(cards.table(artifact.described(version) for version in versions), crop=False)
+        _print(cards.table(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
         names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)

@@ -16,7 +16,6 @@ is refused, and nothing is repaired.  A refused call gets a `tool` message as ev
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -66,21 +65,17 @@ class Tools:
         for call in calls:
             function = self._function(call)
             arguments, answer = _read(enforcer, call, problem, step)
-            if answer is None:
-                answer = enforcer.ask(call.name, arguments, call.known, step)
+            answer = answer or enforcer.ask(call.name, arguments, call.known, step)
             if not answer.runs or function is None:
                 found.append(_refused(enforcer, call, answer))
                 continue
             try:
-                value = function(**json.loads(call.text))
-            except BaseException as error:
-                enforcer.failed(call.name, error, call.known, function)
-                if not isinstance(error, Exception):
-                    raise
+                with enforcer.made(call.name, call.known, function):
+                    value = function(**json.loads(call.text))
+            except Exception as error:  # whatever a tool raises is told to the model
                 found.append(_message(call, f"The call failed: {enforcement.said(error)}"))
             else:
-                enforcer.done(plain(value), call.known)
-                found.append(_message(call, _text(value)))
+                found.append(_returned(enforcer, call, value))
         return found
 
     async def arun(self, messages: Sequence[Any]) -> list[Message]:
@@ -92,8 +87,7 @@ class Tools:
         step, running = enforcer.step(), []
         for call in calls:
             arguments, answer = _read(enforcer, call, problem, step)
-            if answer is None:
-                answer = await enforcer.ask_async(call.name, arguments, call.known, step)
+            answer = answer or await enforcer.ask_async(call.name, arguments, call.known, step)
             running.append(self._made(enforcer, call, answer))
         return list(await asyncio.gather(*running))
 
@@ -101,18 +95,13 @@ class Tools:
         function = self._function(call)
         if not answer.runs or function is None:
             return _refused(enforcer, call, answer)
+        given, waits = json.loads(call.text), inspect.iscoroutinefunction(function)
         try:
-            if inspect.iscoroutinefunction(function):
-                value = await function(**json.loads(call.text))
-            else:
-                value = await asyncio.to_thread(functools.partial(function, **json.loads(call.text)))
-        except BaseException as error:
-            enforcer.failed(call.name, error, call.known, function)
-            if not isinstance(error, Exception):
-                raise
+            with enforcer.made(call.name, call.known, function):
+                value = await (function(**given) if waits else asyncio.to_thread(function, **given))
+        except Exception as error:  # whatever a tool raises is told to the model
             return _message(call, f"The call failed: {enforcement.said(error)}")
-        enforcer.done(plain(value), call.known)
-        return _message(call, _text(value))
+        return _returned(enforcer, call, value)
 
     def _function(self, call: _Asked) -> Callable[..., Any] | None:
         return self.functions.get(call.name) if type(call.name) is str else None
@@ -180,6 +169,12 @@ def _refused(enforcer: Enforcer, call: _Asked, answer: Answer) -> Message:
         return _message(call, answer.refusal)
     enforcer.done("no such function", call.known, True)
     return _message(call, f"The call failed: there is no function for {schema.got(call.name)}")
+
+
+def _returned(enforcer: Enforcer, call: _Asked, value: object) -> Message:
+    """The message of a call that was made, once what it gave is told."""
+    enforcer.done(plain(value), call.known)
+    return _message(call, _text(value))
 
 
 def _message(call: _Asked, text: str) -> Message:

