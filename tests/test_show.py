@@ -87,16 +87,6 @@ ROWS = [
             ("guardagent (GPT-4), published", "all", 200, "90.0", "-", "-", "-", "-", "-", "-"),
         ],
     ),
-    (
-        show.predicates(RULES),
-        [
-            ("predicate", "kind", "what it says", "told by"),
-            ("agreed", "state", "the user agreed", Badge("no field")),
-            ("sings", "action", "the agent sings", Badge("no tool")),
-            ("adult", "state", "the user is of age", Source("state.age >= 18")),
-            ("pays", "action", "the agent pays", "pay, settle"),
-        ],
-    ),
 ]
 
 

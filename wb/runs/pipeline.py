@@ -182,7 +182,7 @@ def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version],
     found = lookup(here, inputs, tell)
     if found is None:
         with _lock(here, inputs, tell):
-            found = lookup(here, inputs, _silent)  # another run may have made it meanwhile
+            found = lookup(here, inputs, lambda notice: None)  # another run may have made it meanwhile
             if found is None:
                 return _made(here, step, inputs, upstream, tell)
     with suppress(OSError):  # read-only, and then no other version is made either
@@ -207,10 +207,6 @@ def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
     for folder in artifact.unreadable(here, inputs.stage):
         tell(Notice(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
     return None
-
-
-def _silent(event: Notice) -> None:
-    """Tell nobody."""
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 from wb.bench.evaluate import wilson
@@ -78,7 +79,7 @@ def loss(runs: Runs) -> Figure:
             hover = [circuit["action"]] * len(line[0])
             thin = Look("#BBBBBB", look.dash, width=1)
             series.append(Series(thin, *line, f"{prefix}simulated", "lines", listed=i == 0, hover=hover))
-        for colour, circuit in zip(_colours(), real, strict=False):
+        for colour, circuit in zip(cycle(COLOURS), real, strict=False):
             line, name = _curve(circuit["losses"]), f"{prefix}{circuit['action']}"
             series.append(Series(look._replace(colour=colour), *line, name, "lines", hover=[name] * len(line[0])))
     return Figure("Loss while weights are learned", tuple(series), Axis("epoch"), Axis("loss", zero=True))
@@ -144,11 +145,8 @@ def readers(runs: Runs) -> Figure:
                 for mode in modes
             ]
             rates = [wilson(min(many, n), n) for many, n in counts]
-            shape = {
-                "panel": panel,
-                "listed": panel == 0,
-                "intervals": [rate[1:] if rate.value is not None else None for rate in rates],
-            }
+            intervals = [rate[1:] if rate.value is not None else None for rate in rates]
+            shape = {"panel": panel, "listed": panel == 0, "intervals": intervals}
             series.append(Series(look, [rate.value for rate in rates], modes, name, "markers", **shape))
     panels = tuple(title for title, *_ in READ)
     return Figure("What more readers buy", tuple(series), PERCENT, panels=panels, height=420)
@@ -167,7 +165,10 @@ READ: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (  # a panel: t
 
 def pass_k(runs: Runs) -> Figure:
     """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
-    series = (Series(look, _column(rows, "k"), _column(rows, "pass"), name) for look, name, rows in _looks(runs))
+    series = (
+        Series(look, [row["k"] for row in rows], [row["pass"] for row in rows], name)
+        for look, name, rows in _looks(runs)
+    )
     scales = Axis("k trials of one task", step=1), PERCENT._replace(title="all k done")
     return Figure("pass^k on wishes that go against the policy", tuple(series), *scales)
 
@@ -245,18 +246,10 @@ def _per_round(title: str, unit: str, series: tuple[Series, ...]) -> Figure:
     return Figure(title, series, Axis("refinement round (0: as extracted)", step=1), scale, note=note)
 
 
-def _column(rows: Iterable[Mapping[str, object]], key: str) -> list:
-    return [row[key] for row in rows]
-
-
-def _curve(losses: Sequence[float], points: int = 80) -> tuple[list[int], list[float]]:
-    """A curve thinned to about `points` points, with its last one."""
-    at = sorted({*range(0, len(losses), max(len(losses) // points, 1)), *([len(losses) - 1] if losses else [])})
+def _curve(losses: Sequence[float]) -> tuple[list[int], list[float]]:
+    """A curve thinned to about 80 points, with its last one."""
+    at = sorted({*range(0, len(losses), max(len(losses) // 80, 1)), *([len(losses) - 1] if losses else [])})
     return at, [losses[i] for i in at]
-
-
-def _colours() -> tuple[str, ...]:
-    return COLOURS * 40
 
 
 def _looks[V](runs: Mapping[str, V]) -> Iterator[tuple[Look, str, V]]:
@@ -304,7 +297,7 @@ def _arc(a: tuple[float, float], b: tuple[float, float], pieces: int = 12) -> It
 def _nodes(groups: Sequence[Sequence[str]], place: Place, panel: int, links: bool) -> Series:
     """The predicates that are tied to another, with a colour a cluster."""
     tied = [(number, group) for number, group in enumerate(groups, 1) if place.keys() & set(group)]
-    rows = [(name, colour, i) for colour, (i, group) in zip(_colours(), tied, strict=False) for name in group]
+    rows = [(name, colour, i) for colour, (i, group) in zip(cycle(COLOURS), tied, strict=False) for name in group]
     names, colours = [name for name, *_ in rows], [colour for _, colour, _ in rows]
     texts = [shortened(name, int(0.75 * COLUMN / LETTER)) for name in names]
     shape = {"colours": colours, "texts": texts, "hover": [f"{name} (cluster {i})" for name, _, i in rows]}

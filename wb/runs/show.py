@@ -81,45 +81,25 @@ def rules(ruleset: RuleSet, *ids: str, most: int = 3) -> Cards:
     return cards.first(picked, most, "there is no rule")
 
 
-def rule_table(ruleset: RuleSet, title: str = "") -> Table:
+def rule_table(ruleset: RuleSet) -> Table:
     """All rules, a row each."""
     rows = []
     for each in ruleset.rules:
         tools = ", ".join(dict.fromkeys(tool for p in ruleset.actions(each) for tool in p.tools)) or "-"
         formula, paraphrase = Source(syntax.render(each.formula)), understood.words(each, ruleset)
         rows.append((each.id, Badge(each.modality), each.quote or each.text, paraphrase, formula, tools))
-    return listed("rule, force, sentence, understood, formula, tools", rows, title)
+    return listed("rule, force, sentence, understood, formula, tools", rows)
 
 
-def predicates(ruleset: RuleSet, title: str = "") -> Table:
-    """The vocabulary: what each predicate says and what gives its truth; those that nothing gives come first."""
-    rows = []
-    for p in ruleset.predicates:
-        action = p.kind == "action"
-        source = ", ".join(p.tools) if action else Source(cel.render(p.test)) if p.test else ""
-        rows.append((p.name, p.kind, p.description, source or Badge("no tool" if action else "no field")))
-    rows.sort(key=lambda row: not isinstance(row[3], Badge))
-    return listed("predicate, kind, what it says, told by", rows, title)
-
-
-def vocabulary(words: Vocabulary, title: str = "") -> Table:
+def vocabulary(words: Vocabulary) -> Table:
     """The acts and facts that all readers share, the disputed first: what each says, what it is bound to, by whom."""
-    rows = [
-        {
-            "name": entry.name,
-            "kind": entry.does
-            if entry.predicate.kind == "action"
-            else "question"
-            if entry.predicate.question
-            else "test",
-            "what it says": entry.predicate.description,
-            "bound to": _bound(entry.predicate),
-            "by": Badge(entry.by if entry.usable else "disputed"),
-            "why": entry.disputed,
-        }
-        for entry in sorted(words.entries, key=lambda entry: not entry.disputed)
-    ]
-    return table(rows, title=title, none="no reader used any word")
+    rows = []
+    for entry in sorted(words.entries, key=lambda entry: not entry.disputed):
+        told = entry.predicate
+        kind = entry.does if told.kind == "action" else "question" if told.question else "test"
+        by = Badge(entry.by if entry.usable else "disputed")
+        rows.append((entry.name, kind, told.description, _bound(told), by, entry.disputed))
+    return listed("name, kind, what it says, bound to, by, why", rows, none="no reader used any word")
 
 
 def _bound(predicate: Predicate) -> str | Source:
@@ -130,30 +110,27 @@ def _bound(predicate: Predicate) -> str | Source:
     return Source(cel.render(predicate.test)) if predicate.test is not None else ""
 
 
-def agreements(found: Extracted, title: str = "") -> Table:
+def agreements(found: Extracted) -> Table:
     """How many sentences readers agree on, differ on, or could not read; of the offline engine what was parsed."""
     grades = [one.grade or one.reason if one.cls != "open" else f"open: {one.reason}" for one in found.extracts]
-    return tally((shortened(grade, 60) for grade in grades), "came to", title)
+    return tally((shortened(grade, 60) for grade in grades), "came to")
 
 
-def levels(policy: Policy, found: Extracted, title: str = "") -> Table:
+def levels(policy: Policy, found: Extracted) -> Table:
     """What each level of trust would put in force of the same readings: rules, and sentences by class."""
     rows = []
     for trust in extract.TRUST if found.readings and found.vocabulary and found.agreements else ():
         made = extract.settled(policy, found.vocabulary, found.readings, found.agreements, trust)
         classes = Counter(one.cls for one in made.extracts)
-        rows.append(
-            {"trust": trust, "rules in force": len(made.ruleset.rules), **{cls: classes[cls] for cls in CLASSES}}
-        )
-    return table(
-        rows, title=title, none="no reader but the grammar read this document: what it parsed whole is in force"
-    )
+        rows.append((trust, len(made.ruleset.rules), *(classes[cls] for cls in CLASSES)))
+    none = "no reader but the grammar read this document: what it parsed whole is in force"
+    return listed(", ".join(("trust, rules in force", *CLASSES)), rows, none=none)
 
 
-def clauses(given: Iterable[Clause], title: str = "") -> Table:
+def clauses(given: Iterable[Clause]) -> Table:
     """Clauses with the place that they are quoted from."""
     rows = ((c.id, (c.headings or ("",))[-1], c.text, f"{c.start}–{c.end}") for c in given)
-    return listed("clause, under, sentence, place", rows, title, "there is no clause")
+    return listed("clause, under, sentence, place", rows, none="there is no clause")
 
 
 def changes(proposed: Iterable[object], title: str = "") -> Table:
@@ -165,21 +142,15 @@ def changes(proposed: Iterable[object], title: str = "") -> Table:
     return table(rows, "change", "of", "certificate", *lost, title=title, none="there is none")
 
 
-def sentences(readings: Iterable[object], *classes: str, title: str = "") -> Table:
+def sentences(readings: Iterable[object], *classes: str) -> Table:
     """The sentences of a document (all, or of these classes), a row each, with class, reason, rules and tools; of two
     readings that differ the run on which they part."""
-    rows = [
-        (
-            Badge(str(row["cls"])),
-            row["text"],
-            " | ".join((row["reason"], *row.get("apart", ()))),
-            ", ".join(row["rules"]),
-            _few(row["tools"]),
-        )
-        for row in map(mapping, readings)
-        if not classes or row["cls"] in classes
-    ]
-    return listed("class, sentence, because, rules, bears on", rows, title)
+    rows = []
+    for row in map(mapping, readings):
+        if not classes or row["cls"] in classes:
+            why, rules = " | ".join((row["reason"], *row.get("apart", ()))), ", ".join(row["rules"])
+            rows.append((Badge(str(row["cls"])), row["text"], why, rules, _few(row["tools"])))
+    return listed("class, sentence, because, rules, bears on", rows)
 
 
 def verdict(given: Verdict, ruleset: RuleSet, *, of: str = "verdict") -> Card:
