@@ -131,7 +131,7 @@ def test_edits_are_part_of_the_version_s_key_and_their_mistakes_are_told_before_
     policy = document if alone else tmp_path
     before = key.policy(str(policy), ROOT / "policies").digest
     file = edits.place(policy)
-    assert file == paths.items(policy) and file.name == ("hire.items.yaml" if alone else "items.yaml")
+    assert file == paths.beside(policy, "items.yaml") and file.name == ("hire.items.yaml" if alone else "items.yaml")
     file.write_text(text(DROP), "utf-8")
     after = key.policy(str(policy), ROOT / "policies").digest
     file.write_text(text({**DROP, "why": "another reason"}), "utf-8")

@@ -112,5 +112,5 @@ def test_a_scratch_folder_goes_with_its_block_and_takes_dead_ones_with_it(tmp_pa
 
 
 def test_decisions_stand_in_the_folder_or_beside_the_document(tmp_path) -> None:
-    assert paths.decisions(tmp_path) == tmp_path / "decisions.yaml"
-    assert paths.decisions(tmp_path / "house.md") == tmp_path / "house.decisions.yaml"
+    assert paths.beside(tmp_path, "decisions.yaml") == tmp_path / "decisions.yaml"
+    assert paths.beside(tmp_path / "house.md", "decisions.yaml") == tmp_path / "house.decisions.yaml"

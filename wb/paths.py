@@ -179,22 +179,23 @@ def scratch(place: str | None = None) -> Iterator[Path]:
             yield Path(folder)
 
 
-def decisions(policy: Path) -> Path:
-    """Where a person's decisions about a policy stand: in its folder, or beside its single document."""
-    return policy / "decisions.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.decisions.yaml")
+def folder(policy: Path) -> Path:
+    """The folder of a policy, that in which its single document stands."""
+    return policy if policy.is_dir() else policy.parent
 
 
-def items(policy: Path) -> Path:
-    """Where a person's edits of a policy's items stand: in its folder, or beside its single document."""
-    return policy / "items.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.items.yaml")
+def beside(policy: Path, name: str) -> Path:
+    """Where a file of a policy stands, such as `decisions.yaml`: in its folder, or, with the name of its single
+    document in front, beside that."""
+    return policy / name if policy.is_dir() else policy.with_name(f"{policy.stem}.{name}")
 
 
 def vocabulary(policy: Path) -> Path:
-    """Where a person's entries of a policy's vocabulary stand: in its folder, or beside its single document."""
-    return policy / "vocabulary.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.vocabulary.yaml")
+    """Where a person's entries of a policy's vocabulary stand."""
+    return beside(policy, "vocabulary.yaml")
 
 
 def labelled(policy: Path) -> str:
-    """The file of a policy's own recorded runs with labels, in its folder or beside its document; "" without one."""
-    path = policy / "labelled.jsonl" if policy.is_dir() else policy.with_name(f"{policy.stem}.labelled.jsonl")
+    """The file of a policy's own recorded runs with labels; "" without one."""
+    path = beside(policy, "labelled.jsonl")
     return str(path) if path.is_file() else ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from wb import paths
 from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.baselines import Baseline
 from wb.bench.evaluate import Scored
@@ -138,8 +139,7 @@ def bare(
     verifier: Verifier | None = None,
 ) -> tuple[Measured, ...]:
     """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy, if any."""
-    place = documents.place(name_or_path)
-    folder = place if place.is_dir() else place.parent
+    folder = paths.folder(documents.place(name_or_path))
     if not (folder / document).is_file():
         return ()
     short = documents.load(folder, document=document)

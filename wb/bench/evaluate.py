@@ -187,16 +187,8 @@ def by_rule(outcomes: Iterable[Scored]) -> dict[str, dict[str, int]]:
 
 def mistakes(outcomes: Iterable[Scored]) -> list[dict[str, object]]:
     """The turns that were judged wrongly: id, label, decision and reason."""
-    return [
-        {
-            "case": o.case,
-            "label": "deny" if o.denied else "allow",
-            "decision": o.verdict.decision,
-            "reason": o.verdict.reason,
-        }
-        for o in outcomes
-        if not o.right
-    ]
+    wrong = ((o.case, "deny" if o.denied else "allow", o.verdict) for o in outcomes if not o.right)
+    return [{"case": c, "label": label, "decision": v.decision, "reason": v.reason} for c, label, v in wrong]
 
 
 # ---- what a policy showed, in sentences made from its numbers; intervals are 95 % -----------------------------------

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -122,8 +123,7 @@ def from_json(text: str, where: str) -> tuple[Mapping[str, object], tuple[Trial,
 
 def sources(place: Path) -> dict[str, str]:
     """The digest of each file beside a policy that live runs depend on."""
-    folder = place if place.is_dir() else place.parent
-    files = [folder / name for name in SOURCES] + ([] if place.is_dir() else [place])
+    files = [paths.folder(place) / name for name in SOURCES] + ([] if place.is_dir() else [place])
     return {one.name: paths.digest(one.read_bytes().hex()) for one in files if one.is_file()}
 
 
@@ -207,7 +207,7 @@ def setting(
     """
     if (model == OFFLINE) is not (user_model == OFFLINE):
         raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
-    here = place if place.is_dir() else place.parent
+    here = paths.folder(place)
     listed, database = live.load(live.place(here)), tau_database.load(here / guard_tests.DATABASE)
     beside = (tuple(mapped), model, user_model, Bounds(turns=turns))
     return Setting(source, sources(place), listed, database, judge, guards, *beside)
@@ -438,15 +438,12 @@ def _speakers(
     act = live.agent(ours, source.text, source.toolbox, setting.database.now, remind)
     say = live.user(theirs, one.task.instruction)
 
-    def unless_stopped[R](speak: Callable[[Sequence[live.Message]], R]) -> Callable[[Sequence[live.Message]], R]:
-        def spoken(messages: Sequence[live.Message]) -> R:
-            if stop.is_set():
-                raise _Stopped
-            return speak(messages)
+    def unless_stopped[R](speak: Callable[[Sequence[live.Message]], R], messages: Sequence[live.Message]) -> R:
+        if stop.is_set():
+            raise _Stopped
+        return speak(messages)
 
-        return spoken
-
-    return unless_stopped(act), unless_stopped(say)
+    return partial(unless_stopped, act), partial(unless_stopped, say)
 
 
 def _spent(replies: Path) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from wb import paths
 from wb.bench import tau_database
 from wb.bench.tau_database import Database
 from wb.domain import jsonl, toolfile
@@ -200,7 +201,7 @@ def rows(place: Path, judges: Iterable[Judge]) -> list[dict[str, object]]:
     Raises:
         GuardTestError, DatabaseError: a file is not what it must be.
     """
-    folder = place if place.is_dir() else place.parent
+    folder = paths.folder(place)
     if not (folder / FILE).is_file() or not (folder / DATABASE).is_file():
         return []
     tests, database = load(folder / FILE), tau_database.load(folder / DATABASE)

@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from wb import paths
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
 from wb.rules import sentences
@@ -93,7 +94,7 @@ def by_hand(place: Path, text: str) -> tuple[Item, ...]:
 
 def _gold(place: Path, text: str) -> Iterator[tuple[Item, str]]:
     """The items of the gold, of each tool, each with its kind."""
-    path = _folder(place) / GOLD
+    path = paths.folder(place) / GOLD
     for row in json.loads(path.read_text("utf-8"))["items"] if path.is_file() else ():
         if wrong := [words for words in row["references"] if text.count(words) != 1]:
             raise ValueError(f"{path}: references that stand in the document once were required; got {wrong}")
@@ -102,11 +103,6 @@ def _gold(place: Path, text: str) -> Iterator[tuple[Item, str]]:
         references = tuple(Reference(words, start, start + len(words)) for words, start in quotes)
         for tool in (*row["mutating"], *row["read_only"]):
             yield Item(tool, row.get("name", ""), row.get("description", ""), references), row.get("kind", "")
-
-
-def _folder(place: Path) -> Path:
-    """A policy's folder, also where it is one document."""
-    return place if place.is_dir() else place.parent
 
 
 def spans(items: Iterable[Item]) -> dict[str, list[list[Span]]]:
@@ -146,14 +142,8 @@ def mapped(
         tools[tool] = Found(len(ours), len(theirs), len(pairs))
         common += len(pairs)
         groupings.append(grouping([ours[a] for a, _ in pairs], [theirs[b] for _, b in pairs]))
-    return Mapped(
-        tools,
-        _mean([one.precision for one in tools.values()]),
-        _mean([one.recall for one in tools.values()]),
-        _mean([one.f1 for one in tools.values()]),
-        _mean(groupings),
-        common,
-    )
+    means = {name: _mean([getattr(one, name) for one in tools.values()]) for name in ("precision", "recall", "f1")}
+    return Mapped(tools, **means, grouping=_mean(groupings), common=common)
 
 
 def matched(gold: Sequence[Span], found: Sequence[Span], *, by: Matching = "exact") -> list[tuple[Span, Span]]:
@@ -202,7 +192,7 @@ def robust(place: Path, source: Policy, read: Read) -> list[dict[str, object]]:
         ValueError: a reference of the gold stands in an added text, too.
         ModelError: a question got no reply.
     """
-    folder = _folder(place)
+    folder = paths.folder(place)
     added = {kind: (folder / name).read_text("utf-8") for kind, name in ADDED.items() if (folder / name).is_file()}
     if not added or not gold(place, source.text):
         return []
@@ -210,13 +200,12 @@ def robust(place: Path, source: Policy, read: Read) -> list[dict[str, object]]:
     for kind, text in added.items():
         texts[f"{kind} behind"] = f"{source.text}\n\n{text}"
         texts[f"{kind} in front"] = f"{text}\n\n{source.text}"
-    return [{"document": which, **row} for which, text in texts.items() for row in _robust(place, source, text, read)]
-
-
-def _robust(place: Path, source: Policy, text: str, read: Read) -> list[dict[str, object]]:
-    policy = documents.of_text(text, source.toolbox, name=source.name)
-    found = items(policy, sentences.classify(policy, read(policy)).accounts)
-    return figures(gold(place, text), found, text)
+    rows = []
+    for which, text in texts.items():
+        policy = documents.of_text(text, source.toolbox, name=source.name)
+        found = items(policy, sentences.classify(policy, read(policy)).accounts)
+        rows += [{"document": which, **row} for row in figures(gold(place, text), found, text)]
+    return rows
 
 
 def _references(items: Sequence[Sequence[Span]], text: str) -> dict[Span, frozenset[int]]:

@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Literal
 
+from wb import paths
 from wb.domain import events, policy
 from wb.domain.events import Observation, Run
 from wb.domain.tools import Toolbox
@@ -146,8 +147,7 @@ def of_policy(name_or_path: str | Path, split: Split = "all") -> Benchmark:
 
     A policy is measured on this benchmark if a file `tuned_ids.txt` stands beside its document.
     """
-    place = policy.place(name_or_path)
-    ids = (place if place.is_dir() else place.parent) / TUNED
+    ids = paths.folder(policy.place(name_or_path)) / TUNED
     if not ids.is_file():
         return Benchmark()
     tuned = tuned_ids(ids)

@@ -134,7 +134,7 @@ def toolfile(name_or_path: str | Path) -> str:
 
 def _beside(path: Path) -> Path:
     """Where the tools of a folder or document stand."""
-    return (path if path.is_dir() else path.parent) / "tools.json"
+    return paths.folder(path) / "tools.json"
 
 
 def _toolbox(file: Path) -> tools.Toolbox:

@@ -143,7 +143,7 @@ class Read(Protocol):
 
 def place(policy: Path) -> Path:
     """Where the decisions about a policy stand: in its folder, or beside its single document."""
-    return paths.decisions(policy)
+    return paths.beside(policy, "decisions.yaml")
 
 
 def load(path: Path, policy: Policy) -> tuple[Ruling, ...]:

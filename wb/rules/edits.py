@@ -76,7 +76,7 @@ class Applied(NamedTuple):
 
 def place(policy: Path) -> Path:
     """Where the edits of a policy's items stand: in its folder, or beside its single document."""
-    return paths.items(policy)
+    return paths.beside(policy, "items.yaml")
 
 
 def load(path: Path, policy: Policy) -> tuple[ItemEdit, ...]:

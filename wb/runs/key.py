@@ -87,7 +87,8 @@ def policy(value: str, policies: Path) -> Source:
         raise SourceError(str(error)) from None
     # a link keeps its own name and what stands beside it, as all that reads the policy has it
     path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
-    beside = [path, path.with_name("tools.json"), paths.decisions(path), paths.items(path), paths.vocabulary(path)]
+    names = ("decisions.yaml", "items.yaml", "vocabulary.yaml")
+    beside = [path, path.with_name("tools.json"), *(paths.beside(path, name) for name in names)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {
         p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED

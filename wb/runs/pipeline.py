@@ -99,7 +99,7 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
     for path in sorted({source.path for step in steps if (source := store.policy_of(here, step.parameters))}):
         if (beside := edits.place(path)).exists():
             edits.load(beside, policy.load(path))
-        if (beside := paths.decisions(path)).exists():
+        if (beside := decisions.place(path)).exists():
             read = policy.load(path)
             _, gone = sentences.settled(read, decisions.load(beside, read))
             texts = {" ".join(text.split()) for text in policy.named(read).values()}
