@@ -283,8 +283,9 @@ def live(
     with _stoppable(), _telling("live") as tell:
         told = partial(tell, "trials")
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
-    if rows := [{name: _cell(value) for name, value in row.items()} for row in experiment.table(found.trials)]:
-        _print(cards.table(rows, title=policy))
+    if rows := experiment.table(found.trials):
+        shown = ({k: f"{v:.3f}" if isinstance(v, float) else str(v) for k, v in row.items()} for row in rows)
+        _print(cards.table(shown, title=policy))
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
@@ -534,10 +535,6 @@ def _setting(policy: str, guard: str, model: str, user: str, turns: int) -> Sett
     return experiment.setting(
         source, place, built.guard(guard), version, mapped=mapped, model=model, user_model=user, turns=turns
     )
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:

@@ -68,7 +68,8 @@ async def _answer(enforcer: Enforcer, call: ToolCall, history: Sequence[ChatMess
         problem = _hear(enforcer, history)
         if call.parse_error or (problem and not enforcer.session.observe):
             return enforcer.unread(call.function, "", call.parse_error or problem)
-        asking = next((one for one in reversed(history) if call.id in _asked(one)), None)
+        model = [one for one in reversed(history) if one.role == "assistant"]
+        asking = next((one for one in model if call.id in {asked.id for asked in one.tool_calls or ()}), None)
         key = call.id if asking is None else asking.id
         if key not in enforcer.steps:
             enforcer.steps.clear()  # the calls of one message come together
@@ -116,11 +117,6 @@ def _own(history: Sequence[ChatMessage]) -> bool:
     state = sample_state()
     first = next((one for one in history if one.role == "user"), None)
     return state is not None and first is not None and first.id in {one.id for one in state.messages}
-
-
-def _asked(message: ChatMessage) -> set[str]:
-    """The ids of the calls that a message asks for."""
-    return {call.id for call in message.tool_calls or ()} if message.role == "assistant" else set()
 
 
 def _approval(answer: Answer) -> Approval:

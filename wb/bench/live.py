@@ -305,21 +305,14 @@ def converse(
                 return over("user", number)
             continue
         done = len(world.done)
-        messages.append(_asking(turn.call, f"call-{number}"))
+        function = {"name": turn.call.tool, "arguments": json.dumps(turn.call.arguments)}
+        asked = [{"id": f"call-{number}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": "", "tool_calls": asked})
         session.state({name: value for name, value in world.observable(turn.call).items() if name in declared})
         messages += tools.run(messages)
         if ends.intersection(world.done[done:]):
             return over("handed over", number)
     return over("turns", bounds.turns)
-
-
-def _asking(call: Call, name: str) -> Message:
-    function = {"name": call.tool, "arguments": json.dumps(call.arguments)}
-    return {
-        "role": "assistant",
-        "content": "",
-        "tool_calls": [{"id": name, "type": "function", "function": function}],
-    }
 
 
 # ---- agents and users that ask a model ----------------------------------------------------------------------------

@@ -226,23 +226,7 @@ def _struck(written: Written) -> tuple[list[Struck], list[str]]:
     return found, wrong
 
 
-FORM = """\
-# Copy what you decide into decisions.yaml beside the policy. Each entry needs a decision and a reason why:
-#     decision: waive              # it stays a constraint, but no guard keeps it: say who does
-#     decision: not a constraint   # it demands nothing of any call
-#     decision: reject             # what was read of it is wrong: it stays open until its rule is written
-#     decision: accept             # the first of `readings`, unchanged, is what it says; needs no reason
-#     decision: accept 2           # the second is
-#     decision: rule               # then write it, as in a rule file:
-#     predicates:
-#       does_it: {kind: action, tools: [...]}
-#       may_do_it: {kind: state, test: state.age >= 18}
-#       wants_it: {kind: state, question: Did the user ask for it?, of: [user]}
-#     rules:
-#       - {formula: ALWAYS (does_it IMPLIES may_do_it)}
-# A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times and text.
-# `1 says` is the first of `readings` in English, made from its formulas and tests: compare it with the sentence.
-"""
+FORM = Path(__file__).with_suffix(".yaml")  # the head of a draft: which decisions there are, and how a rule is written
 
 
 class Offer(NamedTuple):
@@ -262,7 +246,9 @@ def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequ
     """
     accounts, total = tuple(accounts), len(toolbox.tools)
     waiting = sorted((r for r in accounts if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
-    head = f"# {len(waiting)} sentences are open: a tool that one of them holds is not allowed.\n{FORM}"
+    head = (
+        f"# {len(waiting)} sentences are open: a tool that one of them holds is not allowed.\n{FORM.read_text('utf-8')}"
+    )
     aside = [f"{r.cls} ({r.reason}): {r.text}" for r in accounts if r.cls in ("not a constraint", "waived")]
     foot = ["", "Set aside; a permission among them may hide a condition:", *aside] if aside else []
     tail = "\n".join(map(_remark, foot)) + "\n" * bool(foot)

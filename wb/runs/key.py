@@ -145,7 +145,7 @@ def _place(package: Path, name: str) -> Path:
 
 
 def _data(path: Path) -> str:
-    """The grammar and the word list that a module reads, which are named as it is: they change what it does."""
+    """The grammar, word list or form that a module reads, which is named as it is: it changes what the module does."""
     beside = (path.with_suffix(suffix) for suffix in (".lark", ".yaml"))
     return "".join(one.read_text(encoding="utf-8") for one in beside if one.is_file())
 

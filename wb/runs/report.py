@@ -194,7 +194,7 @@ def reasons(methods: Iterable[Mapping[str, object]]) -> dict[str, list[str]]:
 
 def tables(done: Sequence[Version]) -> tuple[Table, ...]:
     """The result tables, where something was measured; the first names the policy."""
-    results = _results(done)
+    results = read({version.stage: version for version in done}).results
     measured = any(row.get("accuracy") is not None and not row.get("published") for row in results.get("methods", ()))
     return methods(results, str(done[-1].manifest["policy"]["name"])) if measured else ()
 
@@ -249,12 +249,6 @@ def _beside(results: Mapping[str, object]) -> list[Line]:
         for row in dict(results.get("live", {})).get("rows", ())
     ]
     return [("tests by hand", ", ".join(tests))] * bool(tests) + [("live runs", each) for each in live]
-
-
-def _results(done: Sequence[Version]) -> Mapping[str, object]:
-    version = _last(done, RESULTS)
-    results = version.read(RESULTS) if version else {}
-    return results if isinstance(results, Mapping) else {}
 
 
 def _last(done: Sequence[Version], name: str) -> Version | None:

@@ -21,8 +21,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import metadata
 from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -364,9 +366,6 @@ def _recorded(started: float) -> dict[str, object]:
 
 
 def _package(name: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(name)
+    return None

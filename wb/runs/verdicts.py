@@ -71,7 +71,9 @@ def tables(
     judged = tuple(judged)
     stopped = [j.verdict for j in judged if j.verdict.decision != "allow"]
     size = f"{count(len(judged), 'call')} in {count(len({j.run for j in judged}), 'run')}"
-    made = [_by_tool(judged, f"{policy}: {size}" if policy else size)]
+    names = sorted({j.tool for j in judged})
+    by_tool = [(name or "(not one for sure)", [j for j in judged if j.tool == name]) for name in names]
+    made = [_decisions("tool", [*by_tool, ("all", judged)], f"{policy}: {size}" if policy else size)]
     if any(j.label for j in judged):
         rows = ((f"to {label}", [j for j in judged if j.label == label]) for label in ("deny", "allow"))
         made.append(_decisions("label", rows, _right(judged)))
@@ -98,12 +100,6 @@ def unguarded(denials: Counter[Denied], guard: Judge) -> tuple[str, ...]:
     labelled = f" ({right} of them labelled deny)" if any(label for _, label in empty) else ""
     says = f"{empty.total()} of {count(denials.total(), 'denial')}{labelled} say nothing of the call: its tool has no "
     return (f"{says}{' or '.join(sorted(guard.accepted, reverse=True))} guard, so that every call of it is denied",)
-
-
-def _by_tool(judged: Sequence[Judged], title: str) -> Table:
-    tools = sorted({j.tool for j in judged})
-    rows = [(tool or "(not one for sure)", [j for j in judged if j.tool == tool]) for tool in tools]
-    return _decisions("tool", [*rows, ("all", judged)], title)
 
 
 def _decisions(head: str, rows: Iterable[tuple[str, Sequence[Judged]]], title: str) -> Table:
