@@ -152,7 +152,14 @@ def test_random_calls_are_decided_as_an_oracle_decides_them(guard: CallGuard) ->
     one, found = random.Random(61), Counter()
     for number in range(300):
         call = random_call(one)
-        test = GuardTest(f"random {number}", "", "allow", story(one, call), call)
+        test = GuardTest.model_construct(
+            name=f"random {number}",
+            item="",
+            expect="allow",
+            history=story(one, call),
+            tool=call.tool,
+            arguments=call.arguments,
+        )
         wrong = broken(test, DATABASE)
         verdict = guard_tests.tried(guard, test, DATABASE)
         assert (verdict.decision == "deny") is bool(wrong), (call, wrong, verdict.reason)

@@ -40,18 +40,53 @@ class GuardTestError(ValueError):
     """A file of guard tests is not what it must be; the message says where, what was required and what was got."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuardTest:
+def _happened(row: Any) -> Say | Call:
+    """A text by its speaker or a call by its tool, from an object of one key."""
+    if not isinstance(row, dict) or len(row) != 1:
+        raise ValueError(f"one key a call or text was required; got {row!r:.80}")
+    ((kind, given),) = row.items()
+    if type(given) is not (str if kind in SPEAKERS else dict):
+        raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
+    return Say(kind, given) if kind in SPEAKERS else Call(kind, given)
+
+
+def as_call(row: Any) -> Call:
+    """A call, from an object whose one key is its tool; raises ValueError for anything else."""
+    if isinstance(happened := _happened(row), Say):
+        raise ValueError(f"a call was required; got a text of {happened.role}")
+    return happened
+
+
+History = tuple[Annotated[Say | Call, pydantic.PlainValidator(_happened)], ...]
+
+
+class GuardTest(Strict, frozen=True):
     """A call and what led to it. `history` holds a text by its speaker or a call that was done; `sentence` is what the
     call breaks, word for word, empty where it is to be allowed."""
 
-    name: str
+    name: str = pydantic.Field(min_length=1)
     item: str
     expect: Label
-    history: tuple[Say | Call, ...]
-    call: Call
+    history: History
+    tool: str
+    arguments: dict[str, Any]
     sentence: str = ""
     twin: str = ""
+
+    @property
+    def call(self) -> Call:
+        """The call that is tested."""
+        return Call(self.tool, self.arguments)
+
+    @pydantic.model_validator(mode="after")
+    def _checked(self) -> GuardTest:
+        if (self.expect == "deny") is not bool(self.sentence):
+            raise ValueError("a sentence was required where a call is to be denied, and nowhere else")
+        return self
+
+
+class _File(Strict):
+    tests: tuple[GuardTest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,47 +112,6 @@ class Tried:
         return self.verdict.decision == "deny" and self.test.sentence in self.verdict.quotes
 
 
-def _happened(row: Any) -> Say | Call:
-    """A text by its speaker or a call by its tool, from an object of one key."""
-    if not isinstance(row, dict) or len(row) != 1:
-        raise ValueError(f"one key a call or text was required; got {row!r:.80}")
-    ((kind, given),) = row.items()
-    if type(given) is not (str if kind in SPEAKERS else dict):
-        raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
-    return Say(kind, given) if kind in SPEAKERS else Call(kind, given)
-
-
-def as_call(row: Any) -> Call:
-    """A call, from an object whose one key is its tool; raises ValueError for anything else."""
-    if isinstance(happened := _happened(row), Say):
-        raise ValueError(f"a call was required; got a text of {happened.role}")
-    return happened
-
-
-History = tuple[Annotated[Say | Call, pydantic.PlainValidator(_happened)], ...]
-
-
-class _Row(Strict):
-    name: str = pydantic.Field(min_length=1)
-    item: str
-    expect: Literal["allow", "deny"]
-    twin: str = ""
-    sentence: str = ""
-    history: History
-    tool: str
-    arguments: dict[str, Any]
-
-    @pydantic.model_validator(mode="after")
-    def _checked(self) -> _Row:
-        if (self.expect == "deny") is not bool(self.sentence):
-            raise ValueError("a sentence was required where a call is to be denied, and nowhere else")
-        return self
-
-
-class _File(Strict):
-    tests: tuple[_Row, ...]
-
-
 def load(path: str | Path) -> tuple[GuardTest, ...]:
     """The tests of a file.
 
@@ -130,10 +124,7 @@ def load(path: str | Path) -> tuple[GuardTest, ...]:
     for row in rows:
         if names[row.name] > 1 or (row.twin and row.twin not in names):
             raise GuardTestError(f"{path}: a name of its own and a known twin were required; got {row.name}")
-    return tuple(
-        GuardTest(row.name, row.item, row.expect, row.history, Call(row.tool, row.arguments), row.sentence, row.twin)
-        for row in rows
-    )
+    return rows
 
 
 def content(path: str | Path, error: type[ValueError]) -> Any:

@@ -67,16 +67,15 @@ def summary(
     extracted: RuleSet,
     refined: RuleSet,
     guarded: Sequence[Guarded],
-    accepted: Sequence[str] = ("proved",),
 ) -> Summary:
     """What came of a policy: its readings, the rules before and after refinement, and the guards of its tools.
 
-    `accepted` are the grades whose code is run; a tool whose guard has another one is never allowed.
+    Code that is proved is run; a tool whose guard is not is never allowed.
     """
     bearing = sentences.open_on(readings)
     kept = {entry.contract.tool: entry for entry in guarded}
     fates = (
-        (tool, _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox, accepted))
+        (tool, _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox))
         for tool in toolbox.tools
     )
     tools = tuple(
@@ -142,21 +141,14 @@ def _names(tools: Sequence[Mapping[str, object]], key: str, value: str) -> str:
     return f"{len(found)}: {', '.join(found)}" if found else "0"
 
 
-def _tool(
-    name: str,
-    entry: Guarded | None,
-    waiting: Sequence[Account],
-    ruleset: RuleSet,
-    toolbox: Toolbox,
-    accepted: Sequence[str],
-) -> ToolFate:
+def _tool(name: str, entry: Guarded | None, waiting: Sequence[Account], ruleset: RuleSet, toolbox: Toolbox) -> ToolFate:
     opened = tuple(reading.id for reading in waiting)
     if entry is None:
         return ToolFate(name, "blocked", (), opened, "none", "never", "can")
     rules = tuple(dict.fromkeys(item.rule for item in entry.contract.items))
     allows, denies, needs = reach(entry.contract, ruleset, toolbox)
     grade, items = claimed(entry, len(opened)), parts.said(entry.parts)
-    if entry.grade not in accepted:
+    if entry.grade != "proved":
         return ToolFate(name, "blocked", rules, opened, grade, "never", "can", items=items)
     if opened:
         allows, needs = "never", ()

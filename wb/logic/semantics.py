@@ -25,27 +25,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.formula import Formula
-from wb.logic.syntax import FormulaError, parse, render
+from wb.logic.syntax import FormulaError as FormulaError  # these three for whoever evaluates
+from wb.logic.syntax import parse as parse
+from wb.logic.syntax import render as render
 from wb.logic.times import duration, written
 
 if TYPE_CHECKING:
     import numpy
-
-__all__ = [
-    "KLEENE",
-    "TWO",
-    "VERDICTS",
-    "FormulaError",
-    "Monitor",
-    "Monitors",
-    "Past",
-    "RunningVerdict",
-    "Truths",
-    "holds",
-    "parse",
-    "render",
-    "table",
-]
 
 KEPT = 4096
 Valuation = Collection[str]
