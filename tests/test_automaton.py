@@ -8,7 +8,7 @@ from formulas import random_formula, random_trace
 
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError, compile
-from wb.logic.semantics import VERDICTS, Monitor, Monitors, holds, parse
+from wb.logic.semantics import Monitor, holds, parse
 
 
 def random_cases(seed, count, depth=3):
@@ -131,27 +131,3 @@ def test_too_many_parts_are_a_clear_error():
         AutomatonError, match="at most 8 predicates or propositional parts; got 12 predicates in 12 parts"
     ):
         compile(F.conjunction(tuple(F.Eventually(F.Atom(f"p{i}")) for i in range(12))))
-
-
-def test_many_monitors_agree_with_single_ones_step_by_step():
-    rng = random.Random(9)
-    many = " OR ".join(f"t{i}" for i in range(12))
-    formulas = [random_formula(rng, 2, "abcd") for _ in range(60)] + [
-        parse(f"ALWAYS (({many}) IMPLIES ONCE a)"),
-        F.TRUE,
-    ]
-    together, single = Monitors(formulas), [Monitor(formula) for formula in formulas]
-    assert together.verdicts == tuple(monitor.verdict for monitor in single)
-    for _ in range(3):
-        for _ in range(8):
-            step = frozenset(n for n in ["a", "b", "c", "d", "t3", "unknown"] if rng.random() < 0.4)
-            codes = together.step(step)
-            assert tuple(VERDICTS[code] for code in codes) == together.verdicts == tuple(m.step(step) for m in single)
-        together.reset()
-        for monitor in single:
-            monitor.reset()
-
-
-def test_no_formula_at_all_is_followed_like_any_number():
-    none = Monitors([])
-    assert len(none.step({"a": True})) == 0 and none.verdicts == ()

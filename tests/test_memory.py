@@ -6,6 +6,7 @@ import math
 from itertools import product
 
 import pytest
+from oracles import enumerated
 
 from wb.logic import formula as F
 from wb.logic import objects, semantics
@@ -247,11 +248,11 @@ TOLD = [  # what a step tells of `a`, an atom, and its truth of the object 1
 @pytest.mark.parametrize(("told", "text", "truth"), TOLD)
 def test_what_a_step_tells_of_an_object(told: object, text: str, truth: bool | None) -> None:
     step = {"a": told}
-    assert objects.told(step, parse(text), {"r": 1}) is truth
+    assert enumerated.told(step, parse(text), {"r": 1}) is truth
     of_one = parse(text.replace("(r)", "(call.x)"))
     assert Slices(of_one).peek(step, {"call.x": 1} if "(" in text else None) is truth
     if type(told) is Among and "(" in text:
-        assert objects.told(step, parse(text), {"r": FRESH}) is told.others
+        assert enumerated.told(step, parse(text), {"r": FRESH}) is told.others
     assert Slices(of_one).peek(step, {"call.x": None}) is None
 
 
@@ -491,7 +492,7 @@ def test_moves_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         {"b": 5},
     ) * 2:
         trace.append(usual(**named))
-        assert slices.step(trace[-1]) is objects.table(parse(USUAL), trace)[-1]
+        assert slices.step(trace[-1]) is enumerated.table(parse(USUAL), trace)[-1]
         assert len(slices._moves) <= 2
 
 
@@ -532,7 +533,7 @@ def test_the_definition_over_a_step_of_two_events() -> None:
         ("NOT a(r) OR b(r)", False),
         ("a AND b", True),
     ):
-        assert Slices(parse(text)).step(step) is truth is objects.table(parse(text), [step])[0]
+        assert Slices(parse(text)).step(step) is truth is enumerated.table(parse(text), [step])[0]
     assert table(parse("a AND NOT b"), [{"a": True, "b": None}], KLEENE) == (None,)
 
 

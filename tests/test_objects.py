@@ -6,6 +6,7 @@ import pytest
 from formulas import random_formula
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import enumerated
 
 from wb.logic import formula as F
 from wb.logic import objects
@@ -78,7 +79,7 @@ def agree(seeds: range, timed: bool = False, gaps: tuple[float, ...] = (0.0, 0.0
             assert all(key in group.keys for key, group in slices._at.items()), "it stands among those of its memory"
             assert all(slices._groups[group.memory] is group for group in slices._at.values()), "of which there is one"
             assert sum(map(len, kept)) == len(slices), "and no other one does"
-        assert tuple(found) == objects.table(formula, trace), (seed, render(formula))
+        assert tuple(found) == enumerated.table(formula, trace), (seed, render(formula))
         known += sum(truth is not None for truth in found)
     return known
 
@@ -154,7 +155,7 @@ def test_a_count_counts_steps(times: int) -> None:
     for i in range(1, len(said) + 1):
         sure, possible = said[:i].count(True), len(said[:i]) - said[:i].count(False)
         expected = True if sure >= times else False if possible < times else None
-        assert objects.table(F.at_least(times, F.Atom("p")), [{"p": one} for one in said[:i]])[-1] is expected
+        assert enumerated.table(F.at_least(times, F.Atom("p")), [{"p": one} for one in said[:i]])[-1] is expected
 
 
 def test_objects_are_the_same_by_type_and_value() -> None:
@@ -199,7 +200,7 @@ def test_meaning_by_hand(text: str, trace: list, expected: bool | None) -> None:
     slices = Slices(parse(text))
     for step in trace[:-1]:
         slices.step(step)
-    assert slices.peek(trace[-1]) is objects.table(parse(text), trace)[-1] is expected
+    assert slices.peek(trace[-1]) is enumerated.table(parse(text), trace)[-1] is expected
 
 
 def test_a_memory_is_kept_for_live_objects_alone() -> None:
@@ -279,7 +280,7 @@ def test_a_safe_formula_is_true_where_nothing_was_named() -> None:
         if F.variables(formula) and not objects.unsafe(formula):
             safe += 1
             trace = [{"p": rng.random() < 0.5, "a": NOBODY, "b": NOBODY, "c": NOBODY} for _ in range(4)]
-            assert objects.table(formula, trace) == (True,) * 4
+            assert enumerated.table(formula, trace) == (True,) * 4
     assert safe > 20
 
 

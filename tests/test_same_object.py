@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from formulas import random_formula  # noqa: E402
-from oracles import same_object  # noqa: E402
+from oracles import enumerated, same_object  # noqa: E402
 
 from wb.bench import recorded  # noqa: E402
 from wb.domain import events  # noqa: E402
@@ -24,7 +24,7 @@ from wb.domain.tools import Field, Tool, Toolbox  # noqa: E402
 from wb.domain.trace import Call, Step, Trace  # noqa: E402
 from wb.guards import contract, runtime, synthesis  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
-from wb.logic import cel, decide, facts, objects, semantics, times  # noqa: E402
+from wb.logic import cel, decide, facts, semantics, times  # noqa: E402
 from wb.logic import formula as F  # noqa: E402
 from wb.logic.automaton import AutomatonError  # noqa: E402
 from wb.logic.objects import Among, Slices, grounded, identity  # noqa: E402
@@ -546,7 +546,7 @@ def on_objects(formula: F.Formula, word: tuple) -> bool:
     for step in word:
         named = {name: {(i,): True for i in (1, 2) if f"{name}({i})" in step} for name in "ab"}
         steps.append({"p": "p" in step} | {name: Among(keys, False, bool(keys)) for name, keys in named.items()})
-    return all(objects.table(formula.body, steps))
+    return all(enumerated.table(formula.body, steps))
 
 
 def test_decisions_for_two_objects_agree_with_the_definition() -> None:

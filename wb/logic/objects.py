@@ -1,9 +1,9 @@
 """Formulas about the same object: `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, and monitors of them.
 
 A variable stands for every value that could be named.  A predicate is true of the values that an event of the step
-names, so that all values that were never named have the same truths: one of them, `FRESH`, stands for all.  `table`
-says so by enumeration; `Slices` follows a running trace with one memory for each value that differs from `FRESH`
-(parametric trace slicing, Chen & Rosu 2009).
+names, so that all values that were never named have the same truths: one of them, `FRESH`, stands for all.  `Slices`
+follows a running trace with one memory for each value that differs from `FRESH` (parametric trace slicing, Chen & Rosu
+2009).
 
 Two objects are the same if type and value are: 1 and "1" differ, 1.0 is 1, `true` is not 1.  Where an event does not
 tell which object it is about, its predicate is unknown of every object that no other event makes true.
@@ -12,8 +12,7 @@ tell which object it is about, its predicate is unknown of every object that no 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
 from itertools import combinations, product
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from wb.logic import formula as F
 from wb.logic import semantics
 from wb.logic.formula import Formula
-from wb.logic.semantics import BEGUN, KLEENE, Past, clock
+from wb.logic.semantics import BEGUN, Past, clock
 
 FRESH = None  # the object that no event has named
 Key = tuple[Hashable, ...]  # objects, in the order of their variables
@@ -64,39 +63,10 @@ def only(key: Key) -> Among:
 Told = Mapping[str, bool | Among | int | None]  # by predicate, and the time; what is left out is unknown
 
 
-def told(step: Told, atom: F.Atom, objects: Mapping[str, Hashable]) -> bool | None:
-    """The truth of an atom at a step, for those objects by what stands in its brackets."""
-    truth = step.get(atom.predicate)
-    if not atom.objects:
-        return truth.some if type(truth) is Among else truth
-    if type(truth) is not Among:
-        return None
-    key = tuple(objects[one] for one in atom.objects)
-    return truth.others if FRESH in key else truth.named.get(key, truth.others)
-
-
-def table(formula: Formula, trace: Sequence[Told]) -> tuple[bool | None, ...]:
-    """The truth of a formula of past operators at every step, for all objects: the definition."""
-    names = F.variables(formula)
-    values = [FRESH, *dict.fromkeys(one for step in trace for objects in _named(step) for one in objects)]
-    rows = []
-    for objects in product(values, repeat=len(names)):
-        bound = dict(zip(names, objects, strict=True))
-        truths = replace(
-            KLEENE, told=lambda step, atoms, bound=bound: tuple([told(step, F.Atom(name), bound) for name in atoms])
-        )
-        rows.append(semantics.table(formula, trace, truths))
-    return tuple(map(all_of, zip(*rows, strict=True)))
-
-
 def all_of(truths: Iterable[bool | None]) -> bool | None:
     """Whether all are true: false if one is false, else unknown if one is."""
     found = set(truths)
     return False if False in found else None if None in found else True
-
-
-def _named(step: Told) -> Iterable[Key]:
-    return (key for truth in step.values() if type(truth) is Among for key in truth.named)
 
 
 def unsafe(formula: Formula) -> tuple[str, ...]:

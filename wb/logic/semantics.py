@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from wb.logic import automaton
 from wb.logic import formula as F
@@ -29,9 +29,6 @@ from wb.logic.syntax import FormulaError as FormulaError  # these three for whoe
 from wb.logic.syntax import parse as parse
 from wb.logic.syntax import render as render
 from wb.logic.times import duration, written
-
-if TYPE_CHECKING:
-    import numpy
 
 KEPT = 4096
 Valuation = Collection[str]
@@ -399,57 +396,6 @@ class Monitor:
     def reset(self) -> None:
         """Forget every step."""
         self._row = self._start
-
-
-class Monitors:
-    """Many formulas followed along one running trace; a step costs about as much as one gather from a table.
-
-    `step` gives one code a formula, an index into `VERDICTS`.
-    """
-
-    def __init__(self, formulas: Sequence[Formula]) -> None:
-        import numpy as np
-
-        compiled = [automaton.compile(formula) for formula in formulas]
-        tests = tuple(dict.fromkeys(test for one in compiled for test in one.inputs))
-        self._names = {test.name: i for i, test in enumerate(tests) if isinstance(test, F.Atom)}
-        self._others = [(i, automaton.reader((test,))) for i, test in enumerate(tests) if not isinstance(test, F.Atom)]
-        place = {test: i for i, test in enumerate((*tests, None))}  # the last is never true
-        most = max((len(one.inputs) for one in compiled), default=0)
-        self._bits = np.zeros((most, len(place)), np.int32)  # row j holds the tests' truths as bit j
-        self._reads = np.full((most, len(compiled)), place[None])
-        nexts, codes, starts = [], [], []
-        for i, one in enumerate(compiled):
-            self._reads[: len(one.inputs), i] = [place[test] for test in one.inputs]
-            base, (width,) = len(nexts), {len(row) for row in one.rows}
-            nexts += [base + then * width for row in one.rows for then in row]
-            codes += [VERDICTS.index(verdict) for verdict in verdicts(one) for _ in range(width)]
-            starts.append(base)
-        self._reads += np.arange(most)[:, None] * len(place)
-        self._nexts, self._codes = np.array(nexts, np.intp), np.array(codes, np.int8)
-        self._start = np.array(starts, np.intp)
-        self._at = self._start.copy()
-
-    def step(self, state: Valuation) -> numpy.ndarray:
-        """Read one step and give the verdicts on the trace so far, codes of shape (formulas,)."""
-
-        true = [self._names[name] for name in state if name in self._names]
-        true += [i for i, holds_at in self._others if holds_at(state)]
-        self._bits[:] = 0
-        for j, row in enumerate(self._bits):
-            row[true] = 1 << j
-        letters = self._bits.take(self._reads).sum(0)
-        self._at = self._nexts.take(self._at + letters)
-        return self._codes.take(self._at)
-
-    @property
-    def verdicts(self) -> tuple[RunningVerdict, ...]:
-        """The verdict of each formula on the steps read so far."""
-        return tuple(VERDICTS[code] for code in self._codes[self._at])
-
-    def reset(self) -> None:
-        """Forget every step."""
-        self._at = self._start.copy()
 
 
 def verdicts(compiled: automaton.Automaton) -> tuple[RunningVerdict, ...]:
