@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import subprocess
+import sys
 
 import pytest
+from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,6 +231,25 @@ def test_the_lines_of_the_graph_join_what_is_tied_and_stay_in_their_column() -> 
     ] * 4
     tied = {**GRAPH, "groups": [group for group in GRAPH["groups"] if len(group) > 1]}
     assert len(plots.predicate_graph({"first": tied}).series) == 3, "no line says that others are not tied"
+
+
+def test_the_graph_stands_alike_in_each_process() -> None:
+    """Sets of texts are read in another order where hashes have another seed."""
+    names = [f"p{i}" for i in range(12)]
+    edges = [{"a": "p0", "b": name, "together": True, "cosine": 1} for name in names[1:]]
+    code = f"from wb.runs import plots; print(plots._layout({ {'groups': [[n] for n in names], 'edges': edges}!r}, 2))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1 and "p11" in found.pop()
 
 
 def test_names_of_the_graph_are_shortened_linked_and_listed() -> None:

@@ -273,9 +273,12 @@ def _layout(run: Mapping[str, object], columns: int) -> dict[str, tuple[float, f
     filled, place = [0] * columns, {}
     for part in parts:
         column = filled.index(min(filled))
-        # neighbours stand close together, clusters in one piece
-        near = {name: i for i, name in enumerate(networkx.utils.reverse_cuthill_mckee_ordering(graph.subgraph(part)))}
-        for line, name in enumerate(sorted(part, key=lambda name: (home[name], near[name]))):
+        # neighbours stand close together, clusters in one piece; by numbers, for a set of texts has an order of its own
+        # in each process
+        number = {name: i for i, name in enumerate(sorted(part))}
+        ties = sorted(sorted((number[a], number[b])) for a, b in graph.subgraph(part).edges)
+        near = {i: at for at, i in enumerate(networkx.utils.reverse_cuthill_mckee_ordering(networkx.Graph(ties)))}
+        for line, name in enumerate(sorted(part, key=lambda name: (home[name], near[number[name]]))):
             place[name] = (float(column), -float(filled[column] + line))
         filled[column] += len(part) + 1
     return place
