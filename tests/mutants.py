@@ -81,11 +81,10 @@ FIRST = {
     "domain/functions_worker": "sources",
     "domain/inline": "inline toolfile",
     "domain/jsonl": "jsonl tau events",
-    "domain/sources": "sources toolfile inline",
+    "domain/sources": "sources toolfile inline sdk",
     "domain/toolfile": "toolfile sources",
     "domain/tools": "tool lookups_declared validation physical",
     "guards/faults": "contract examples",
-    "models/minilm": "embeddings",
     "domain/visible": "visible document",
     "domain/yamltext": "yamltext rulefile decisions toolfile",
     "guards/nagini_worker": "prover",
@@ -101,10 +100,10 @@ FIRST = {
     "runs/cards": "cards show report",
     "runs/guard_cards": "guard_cards show report",
     "runs/progress": "display kernel show",
-    "runs/pipeline": "display store pipeline",
+    "runs/pipeline": "lab display store pipeline",
     "runs/figure": "figure plots report",
     "runs/report": "report closing outcome cli",
-    "runs/verdicts": "verdicts difference undeclared build",
+    "runs/verdicts": "verdicts recount difference undeclared build",
 }
 # What reads sentences is tried on sentences, whichever of its modules they go through.
 READS = "reader reader_laws read_airline".split()
