@@ -39,28 +39,20 @@ SAID = {"title", "description", "default", "keywords", "examples", "x-name"}  # 
 Ask = Callable[[str, dict[str, Value]], object]
 
 
-def serve(
-    make: Callable[[Ask], Session],
-    server: str | Sequence[str],
-    *,
-    seconds: float = SECONDS,
-    tell: Callable[[str], object] = lambda line: print(line, file=sys.stderr),
-) -> None:
+def serve(make: Callable[[Ask], Session], server: str | Sequence[str], *, seconds: float = SECONDS) -> None:
     """Speak MCP over standard input and output until the agent hangs up.
 
     `make` makes the session, of what answers its lookups; `server` is an address (Streamable HTTP) or a command with
-    its arguments.  `tell` gets a line for each thing that a person should know: what is not passed on, and where the
-    server's tools are not those of `tools.json`.
+    its arguments.  Standard error gets a line for each thing that a person should know: what is not passed on, and
+    where the server's tools are not those of `tools.json`.
 
     Raises:
         ToolError: no server answers there.
     """
-    asyncio.run(_serve(make, server, seconds, tell))
+    asyncio.run(_serve(make, server, seconds))
 
 
-async def _serve(
-    make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float, tell: Callable[[str], object]
-) -> None:
+async def _serve(make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float) -> None:
     from mcp.server.stdio import stdio_server
 
     client = sources.mcp_client(server, seconds=seconds)
@@ -73,7 +65,7 @@ async def _serve(
         session = make(_asking(client, asyncio.get_running_loop(), seconds))
         proxy = Proxy(session, client, seconds)
         for line in await proxy.differences():
-            tell(line)
+            print(line, file=sys.stderr)
         mine = proxy.server()
         async with stdio_server() as (reading, writing):
             await mine.run(reading, writing, mine.create_initialization_options())

@@ -150,9 +150,7 @@ def _data(path: Path) -> str:
     return "".join(one.read_text(encoding="utf-8") for one in beside if one.is_file())
 
 
-@lru_cache(maxsize=1024)
-def _text_digest(text: str) -> str:
-    return digest(text)
+_text_digest = lru_cache(maxsize=1024)(digest)
 
 
 @lru_cache(maxsize=64)
