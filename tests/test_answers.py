@@ -244,16 +244,22 @@ def test_of_two_questions_one_may_be_answered() -> None:
     assert [one.field for one in session.answers] == ["late"]
 
 
-def test_questions_are_asked_side_by_side_within_one_time_limit() -> None:
+def test_who_was_silent_is_asked_no_more_at_that_call() -> None:
     both = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (pay IMPLIES (agreed AND late))"), "forbid"),))
-    meet = threading.Barrier(2)
+    open_, asked = threading.Event(), []
 
     def answer(question: Question) -> Answer:
-        meet.wait(5)
+        asked.append(question.field)
+        open_.wait(5)
         return Answer(True, "yes")
 
-    session = talk(Session(airline.guarded("both", BOX, both), answer=answer), "U: yes")
-    assert session.call("pay", {"id": "a"}).decision == "allow"
+    session = Session(airline.guarded("both", BOX, both), answer=answer, answer_timeout_s=0.01)
+    verdict = talk(session, "U: yes").call("pay", {"id": "a"})
+    open_.set()
+    assert verdict.decision == "undecided" and len(asked) == 1
+    assert "an answer within 0.01 s was required" in verdict.reason
+    assert "the question before it had no answer in time" in verdict.reason
+    assert session.call("pay", {"id": "a"}).decision == "allow" and len(asked) == 3, "the next call asks again"
 
 
 def test_an_answer_after_the_call_or_before_something_new_does_not_count() -> None:

@@ -517,7 +517,8 @@ def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: 
     spies[0].deny = spies[1].deny = spies[2].deny = "set"
     ask = (lambda tool, arguments: {"version": next(answers), "owner": "b"}) if asks else None
     record, ticks = io.StringIO(), iter(range(1000))
-    live = Session(spies[0], run="a", record=record, ask=ask, clock=lambda: f"2024-05-15T15:{next(ticks) // 60:02}:00Z")
+    clock = lambda: f"2024-05-15T15:{next(ticks) // 60:02}:00Z"  # noqa: E731
+    live = Session(spies[0], run="a", record=record, ask=ask, clock=clock, ask_all=True)
     for kind, *what in script:
         if kind == "say":
             live.say(what[0], f"words {len(record.getvalue())}")

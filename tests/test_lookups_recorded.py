@@ -162,7 +162,7 @@ def test_live_replayed_and_judged_all_read_the_same(script: list, told: list) ->
             raise OSError("down")
         return answer
 
-    live = Session(spy(*MANY), run="a", record=record, ask=ask)
+    live = Session(spy(*MANY), run="a", record=record, ask=ask, ask_all=True)
     for name, of, fails in script:
         known = {"put": {"id": of, "level": "a"}, "spoil": {}}.get(name, {"id": of})
         live.call(name, known), live.result(of, error=fails)

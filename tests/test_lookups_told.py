@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from wb.domain import lookups, tools
+from wb.domain import lookups, operations, tools
 from wb.domain.events import Answer, Lookup
 from wb.domain.lookups import KEPT, TEXTS, Lookups
 from wb.domain.trace import Call
@@ -479,7 +479,7 @@ def test_whether_a_call_may_change_anything(name: str) -> None:
 
 def test_the_limits() -> None:
     """They are said in the documents; whoever moves one moves these as well."""
-    assert (lookups.TIMEOUT_S, lookups.HANGING, KEPT, TEXTS) == (2.0, 8, 1024, 256)
+    assert (lookups.TIMEOUT_S, operations.HANGING, KEPT, TEXTS) == (2.0, 8, 1024, 256)
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -604,7 +604,7 @@ def test_what_is_said_by_whom_no_field_is_of_is_not_kept(role: str) -> None:
 
 
 def test_what_hangs_is_not_asked_beside_so_many_that_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "HANGING", 2)
+    monkeypatch.setattr(operations, "HANGING", 2)
     open_, asked = threading.Event(), []
 
     def ask(name: str, given: dict) -> str:
@@ -619,14 +619,14 @@ def test_what_hangs_is_not_asked_beside_so_many_that_hang(monkeypatch: pytest.Mo
         for text in ("an answer within 0.001 s was required; got none", "2 questions before it still have no answer")
     )
     assert why == [late.format("a"), late.format("b"), many.format("c")]
-    assert all(thread.daemon for thread in one._hanging), "none of them keeps the process from ending"
+    assert all(thread.daemon for thread in one._runner._hanging), "none of them keeps the process from ending"
     open_.set()
-    for thread in one._hanging:
+    for thread in one._runner._hanging:
         thread.join(5)
     assert sorted(asked) == ["a", "b"]
     one._timeout_s = 5
     assert one.fill(Known({}, {}), called("pay:d"), ["order"], None).values == {"order": "late"}
-    assert one._hanging == []
+    assert one._runner._hanging == []
 
 
 def other(fields: dict[str, dict]) -> Lookups:

@@ -13,25 +13,26 @@ lookup of what was not seen asks the tool through a function that the session wa
 question once a step, never a tool that may change anything (`tools.parse` refuses it).  The newest answer is what
 every field reads.  Nothing is assumed of changes that others make.
 
-A question about the conversation is asked last, and only where the state does not tell the field: of a second function,
-in a time limit of its own, again only once something new was said or a result came.  Its answer is typed; where it
-permits, it must quote a speaker whose words count (`wb.domain.answers`), also where a recording holds it.
+A question about the conversation is asked only where the state does not tell the field: of a second function, in a
+time limit of its own, again only once something new was said or a result came.  Its answer is typed; where it permits,
+it must quote a speaker whose words count (`wb.domain.answers`), also where a recording holds it.
+
+What can be asked is an `operations.Operation`, and whoever fills the fields says which are worth it (`Lookups.fill`).
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import queue
-import threading
-import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from wb.domain import answers, events, schema, tools
+from wb.domain import answers, events, operations, schema, tools
 from wb.domain.answers import Answering, Conversation, Question
 from wb.domain.events import Event, Lookup
+from wb.domain.operations import Operation
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
@@ -42,7 +43,6 @@ from wb.logic.objects import identity
 Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
 TIMEOUT_S = 2.0
 ANSWER_S = 20.0
-HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
 QUOTED = 200  # characters of a quotation in a reason; the record has all
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
@@ -61,13 +61,14 @@ Named = Callable[[Mapping[str, Value], Mapping[str, Value] | None], Hashable | N
 
 class Filled(NamedTuple):
     """The state that a guard reads, why fields of it are unknown, where each field that was filled came from, and
-    what had to be asked."""
+    what had to be asked; `open` is what can be asked to know more."""
 
     values: Mapping[str, Value]
     strange: Mapping[str, str]
     origins: Mapping[str, str] = {}
     asked: tuple[Lookup | events.Answer, ...] = ()
     answers: tuple[events.Answer, ...] = ()  # those that the values rest on, asked for now or before
+    open: tuple[Operation, ...] = ()
 
 
 @dataclass(slots=True)
@@ -189,7 +190,8 @@ class Lookups:
         self._replies: dict[tuple[str, Hashable, str | None], tuple[int, events.Answer]] = {}
         self._recorded: dict[tuple[str, Hashable], events.Answer] = {}  # what a recording holds for the next call
         self._rests: dict[str, events.Answer] = {}  # by field, those that are read
-        self._open: dict[str, tuple] = {}  # by field, what is to be asked, of what and of which call
+        self._open: dict[str, Operation] = {}  # by field, what can be asked
+        self._silent = False  # whether who answers questions had one of this call and gave no answer in time
         reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
         self._changed = {
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
@@ -219,7 +221,8 @@ class Lookups:
         self._forgot = False  # whether there were more of them than are kept
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
-        self._hanging: list[threading.Thread] = []
+        self._runner = operations.Runner()
+        self._telling = {name: self._told_with(one) for name, one in self._fields.items()}
 
     # ---- what happens ---------------------------------------------------------------------------
 
@@ -456,40 +459,64 @@ class Lookups:
     # ---- what is known ----------------------------------------------------------------------------
 
     def fill(
-        self, known: Known, call: Call, reads: Collection[str], time: str | None, step: tuple[int, str] = (1, "")
+        self,
+        known: Known,
+        call: Call,
+        reads: Collection[str],
+        time: str | None,
+        step: tuple[int, str] = (1, ""),
+        wanted: Callable[[Filled], Collection[str] | None] = lambda _: None,
+        most: int = operations.MOST,
     ) -> Filled:
         """What was told of the state, with those of its fields that are read as they are for the call at that time.
 
-        Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
-        for each time something else is asked.
+        `wanted` names, of what is known so far, the fields that are still worth an operation, None for all: as long as
+        one can tell such a field, the cheapest is run, at most so many, and all fields are read once more, for what it
+        gave is the newest of what they read.
         """
         self._take_in()
-        self._step = step
-        needed = self._needed(reads)
-        asking: list[Lookup | events.Answer] = []
-        again = True
-        while again:
-            again = False
-            values, strange, origins = dict(known.values), dict(known.strange), {}
-            self._rests, self._open = {}, {}
-            for one in needed:
-                if one.kind == "question" and (values.get(one.name) is not None or one.name in strange):
-                    continue  # it was told
-                found, why, origin, asked = self._value(one, values, call, time)
-                if asked is not None:
-                    asking.append(asked)
-                    again = True
-                if why:
-                    why = "; ".join([why, *[strange[name] for name in one.source.reads if name in strange]])
-                    told = known.strange.get(one.name)
-                    strange[one.name] = f"{why}; {told}" if told else why
-                else:
-                    values[one.name], origins[one.name] = found, origin
-                    strange.pop(one.name, None)
-            if self._open and not again:  # last, when all that tools give is known
-                asking += self._asked_now()
-                again = True
-        return Filled(values, strange, origins, tuple(asking), tuple(self._rests.values()))
+        self._step, self._silent = step, False
+        needed, asked = self._needed(reads), []
+        while True:
+            filled = self._filled(known, call, needed, time)
+            names = wanted(filled)
+            one = operations.cheapest(filled.open, names) if len(asked) < most else None
+            if one is None:
+                return filled._replace(asked=tuple(asked))
+            asked.append(one.run())
+
+    def _filled(self, known: Known, call: Call, needed: Iterable[_Field], time: str | None) -> Filled:
+        """What is known now, and what can be asked."""
+        values, strange, origins = dict(known.values), dict(known.strange), {}
+        self._rests, self._open = {}, {}
+        for one in needed:
+            if one.kind == "question" and (values.get(one.name) is not None or one.name in strange):
+                continue  # it was told
+            found, why, origin = self._value(one, values, call, time)
+            if why:
+                why = "; ".join([why, *[strange[name] for name in one.source.reads if name in strange]])
+                told = known.strange.get(one.name)
+                strange[one.name] = f"{why}; {told}" if told else why
+            else:
+                values[one.name], origins[one.name] = found, origin
+                strange.pop(one.name, None)
+        return Filled(values, strange, origins, (), tuple(self._rests.values()), tuple(self._open.values()))
+
+    def _told_with(self, one: _Field) -> frozenset[str]:
+        """The fields that may be known by what tells this one: of the same tool, and those that these tell."""
+        of = _tools(one.source) if one.kind == "lookup" else ()
+        found = {one.name, *[name for name, other in self._fields.items() if set(of) & set(_tools(other.source))]}
+        for name, other in self._fields.items():  # a field is told by fields before it
+            found |= {name} if found.intersection(other.source.reads) else set()
+        return frozenset(found)
+
+    def _can_ask(
+        self, kind: operations.Kind, one: _Field, run: Callable[..., Lookup | events.Answer], *given: Any
+    ) -> str:
+        """Note what can be asked, and say why the field is unknown until then."""
+        cost = operations.COSTS[kind] if one.source.cost is None else one.source.cost
+        self._open[one.name] = Operation(kind, one.name, cost, self._telling[one.name], partial(run, *given))
+        return f"{one.source.called} was not asked"
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
@@ -502,45 +529,43 @@ class Lookups:
             found = self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
         return found
 
-    def _value(
-        self, one: _Field, state: Mapping[str, Value], call: Call, time: str | None
-    ) -> tuple[Value, str, str, Lookup | None]:
-        """The field's value, or why it is unknown; where it came from; what had to be asked for it."""
-        kind, of, asked = one.kind, one.source.of, None
+    def _value(self, one: _Field, state: Mapping[str, Value], call: Call, time: str | None) -> tuple[Value, str, str]:
+        """The field's value, or why it is unknown; where it came from."""
+        kind, of = one.kind, one.source.of
         if kind == "clock":
-            return *self._fitting(one, time, "" if time else TIMELESS), "the clock", None
+            return *self._fitting(one, time, "" if time else TIMELESS), "the clock"
         if kind == "step":
-            return *self._fitting(one, self._step[of == "words"], ""), "the present step", None
+            return *self._fitting(one, self._step[of == "words"], ""), "the present step"
         key = one.named(state, call.arguments)
         if key is None:
-            return None, _nameless(one, state, call), "", None
+            return None, _nameless(one, state, call), ""
         if kind == "said":
-            return *self._text(one, key), f"what {of} said", None
+            return *self._text(one, key), f"what {of} said"
         if kind == "question":
             return self._answered_by(one, key, state, call)
         if one.lost:
-            return None, one.lost, "", None
+            return None, one.lost, ""
         for running, _ in self._running.values():
             if one in self._changed.get(running.tool, self._stranger) and one.may_be(running, key):
-                return None, f"{running.tool}, which may change it, has no result yet", "", None
+                return None, f"{running.tool}, which may change it, has no result yet", ""
         if kind == "done":
-            return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
+            return *self._newest_done(one, key, state, call), f"the newest call of {of}"
         if kind == "result":
             seen = self._newest.get(one.name)
             why = f"no result of {one.source.called} was seen" if seen is None else self._stale(one, seen, key)
         else:
-            seen, why, asked = self._looked_up(one, key, state, call)
+            seen, why = self._looked_up(one, key, state, call)
         if why:
-            return None, why, "", asked
+            return None, why, ""
         read = seen.read.get(one.name)
         if read is None:
             read = seen.read[one.name] = self._part(one, seen)
-        return *read, seen.origin, asked
+        return *read, seen.origin
 
     def _answered_by(
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
-    ) -> tuple[Value, str, str, None]:
-        """What was answered to the question since the conversation is as it is; else it waits to be asked."""
+    ) -> tuple[Value, str, str]:
+        """What was answered to the question since the conversation is as it is; else it can be asked."""
         used, speakers, text = one.last(key), _tools(one.source), f"“{one.source.text}”"
         wanted = "" if one.arguments else json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
         if (heard := self._replies.pop((one.name, key, None), None)) is not None:  # recorded for the next call
@@ -548,10 +573,10 @@ class Lookups:
         at, reply = self._replies.get((one.name, key, wanted), (-1, None))  # a yes to one call is none to another
         if reply is not None and at > used:
             if reply.problem is not None:
-                return None, f"{text}: {reply.problem}", "", None
+                return None, f"{text}: {reply.problem}", ""
             self._rests[one.name] = reply
             words = f" (“{reply.quotation[:QUOTED]}”)" if reply.quotation else ""
-            return reply.value, "", f"the answer of {reply.by or 'somebody'} to {text}{words}", None
+            return reply.value, "", f"the answer of {reply.by or 'somebody'} to {text}{words}"
         if not any(self._talk.newest.get(role, 0) > used for role in speakers):
             why = f"{' or '.join(speakers)} has said nothing{' since it was used up' * bool(used)}"
         elif self.answer is None:
@@ -560,23 +585,22 @@ class Lookups:
             why = f"{text}: at most {answers.KEPT} texts and calls were required to ask; got more"
         else:
             about = {name: read(state, call.arguments) for name, _, read in one.arguments}
-            self._open[one.name] = one, key, about, (wanted, call)
-            why = "it is asked now"
-        return None, why, "", None
+            why = self._can_ask("binary-check", one, self._asked_about, one, key, about, wanted, call)
+        return None, why, ""
 
-    def _asked_now(self) -> list[events.Answer]:
-        """What the function answers to the questions that wait, all at once, as far as it is believed."""
+    def _asked_about(
+        self, one: _Field, key: Hashable, about: Mapping[str, Value], wanted: str, call: Call
+    ) -> events.Answer:
+        """What the function answers to the question, as far as it is believed; at a call it may be silent once."""
+        kind, values = self._asking[one.name].type, self._asking[one.name].values
         said = tuple(self._talk.texts), tuple(self._talk.calls)
-        asked = []
-        for name, (one, _, about, (_, call)) in self._open.items():
-            kind, values = self._asking[name].type, self._asking[name].values
-            question = Question(name, one.source.text, kind, values, _tools(one.source), about, *said, call)
-            asked.append((self.answer, copy.deepcopy(question)))  # nobody changes what is remembered
-        found = self._within("who was asked", self._answer_s, asked)
-        return [
-            self._reply(one, key, _told_by(name, about, *each), wanted)
-            for (name, (one, key, about, (wanted, _))), each in zip(self._open.items(), found, strict=True)
-        ]
+        question = Question(one.name, one.source.text, kind, values, _tools(one.source), about, *said, call)
+        found, problem = None, "the question before it had no answer in time"
+        if not self._silent:
+            given = [copy.deepcopy(question)]  # nobody changes what is remembered
+            found, problem = self._runner.run("who was asked", self._answer_s, self.answer, given)
+            self._silent = self._runner.silent
+        return self._reply(one, key, _told_by(one.name, about, found, problem), wanted)
 
     def _reply(self, one: _Field, key: Hashable, told: events.Answer, wanted: str | None = None) -> events.Answer:
         """The answer as it is believed: of its field's type, with the words that it needs (`Source.permits`)."""
@@ -649,25 +673,25 @@ class Lookups:
 
     def _looked_up(
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
-    ) -> tuple[_Seen | None, str, Lookup | None]:
+    ) -> tuple[_Seen | None, str]:
         tool, changed = one.source.of, one.last(key)
         seen = self._seen[tool].get(key)
         if seen is not None and seen.asked > changed and not self._answers:  # nothing is newer
-            return seen, "", None
+            return seen, ""
         given = self._given.get((one.name, key))
         if given is not None and (seen is None or given.asked > seen.asked):
             seen = given
         answer = self._answers.get((tool, key))
         if answer is not None and (seen is None or answer.asked >= seen.asked or seen.asked <= changed):
-            return answer, self._stale(one, answer, key), None
+            return answer, self._stale(one, answer, key)
         if seen is not None and seen.asked > changed:
-            return seen, "", None
+            return seen, ""
         arguments = {name: read(state, call.arguments) for name, _, read in one.arguments}
-        asked = self._question(tool, arguments)
-        if asked is None:
-            gone = f"what {tool} gave may have changed since" if seen is not None else f"no result of {tool} was seen"
-            return None, f"{gone} for {_shown(arguments)}, and nothing can be asked", None
-        return self._answer(tool, key, asked), "", asked
+        gone = f"what {tool} gave may have changed since" if seen is not None else f"no result of {tool} was seen"
+        nobody = "nothing can be asked"
+        if self.ask is not None:
+            nobody = self._can_ask("search", one, self._search, tool, key, arguments)
+        return None, f"{gone} for {_shown(arguments)}, and {nobody}"
 
     def _stale(self, one: _Field, seen: _Seen, key: Hashable) -> str:
         """Why what was seen of an object does not count any more; empty where it does."""
@@ -681,30 +705,12 @@ class Lookups:
         except Exception as error:
             return None, schema.why(error)
 
-    def _question(self, tool: str, arguments: dict[str, Value]) -> Lookup | None:
-        """What the function gives in time; None where there is no function."""
-        if self.ask is None:
-            return None
-        [(value, problem)] = self._within("the tool", self._timeout_s, [(self.ask, tool, dict(arguments))])
-        return Lookup(tool, arguments, problem=problem) if problem else _kept(Lookup(tool, arguments, value))
-
-    def _within(self, who: str, seconds: float, calls: Iterable[tuple[Any, ...]]) -> list[tuple[object, str]]:
-        """What functions give, each with its arguments and all at once, in that time; or why they gave nothing."""
-        self._hanging = [thread for thread in self._hanging if thread.is_alive()]
-        if len(self._hanging) >= HANGING:
-            return [(None, f"{HANGING} questions before it still have no answer") for _ in calls]
-        running, found, end = [], [], time.monotonic() + seconds
-        for function, *given in calls:
-            answer: queue.SimpleQueue[tuple[object, str]] = queue.SimpleQueue()
-            running.append((threading.Thread(target=_run, args=(who, function, given, answer), daemon=True), answer))
-            running[-1][0].start()
-        for thread, answer in running:
-            try:
-                found.append(answer.get(timeout=max(0.0, end - time.monotonic())))
-            except queue.Empty:
-                self._hanging.append(thread)
-                found.append((None, f"an answer within {seconds:g} s was required; got none"))
-        return found
+    def _search(self, tool: str, key: Hashable, arguments: dict[str, Value]) -> Lookup:
+        """What the function gives in time."""
+        value, problem = self._runner.run("the tool", self._timeout_s, self.ask, (tool, dict(arguments)))
+        asked = Lookup(tool, arguments, problem=problem) if problem else _kept(Lookup(tool, arguments, value))
+        self._answer(tool, key, asked)
+        return asked
 
 
 def _told_by(field: str, about: Mapping[str, Value], found: Any, problem: str) -> events.Answer:
@@ -736,13 +742,6 @@ def _kept(told: Lookup) -> Lookup:
         return told
     except Exception as error:
         return replace(told, value=None, problem=schema.why(error)[:300])
-
-
-def _run(who: str, function: Callable[..., object], given: tuple, answer: queue.SimpleQueue) -> None:
-    try:
-        answer.put((function(*given), ""))
-    except BaseException as error:  # also what ends a thread: the session gets its reason, not a silence
-        answer.put((None, f"{who} failed: {schema.why(error)}"))
 
 
 def needed(validator: Validator) -> bool:

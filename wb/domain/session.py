@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
 from typing import Any, TextIO
 
-from wb.domain import events, lookups
+from wb.domain import events, lookups, operations
 from wb.domain.answers import Answering
 from wb.domain.events import Asked, Event, Lookup, Lost, Recognition, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
@@ -84,6 +84,10 @@ class Session:
     State fields that `tools.json` gives a source are filled for each call (`wb.domain.lookups`): `ask` is what answers
     for a read-only tool, within `timeout_s` seconds, `clock` what tells the time, that of the machine otherwise.
     `answer` is what answers questions about the conversation, within `answer_timeout_s` (`wb.domain.answers.about`).
+    They are asked one by one, the cheapest first, while it can still change the verdict, and for what rules that look
+    back remember of the call; at most `operations` at one call, after which what is undecided stays so.  With
+    `ask_all` everything that rules of the tool read is asked: the decisions are the same, and a denial names every
+    rule that is broken, not only those that are by what was known.
 
     With `observe` nobody is held to its verdicts: calls that it does not allow may run, and each line of the log says
     so (`"observed": true`).  It decides as ever; what ran all the same is told by its result.
@@ -98,7 +102,8 @@ class Session:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
             such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
             where a clock, log or record that the session calls calls the session.
-        ValueError: a time limit is no number of seconds above 0, or `observe` neither True nor False.
+        ValueError: a time limit is no number of seconds above 0, `observe` or `ask_all` neither True nor False, or
+            `operations` no whole number from 0.
     """
 
     def __init__(
@@ -114,15 +119,21 @@ class Session:
         answer: Answering | None = None,
         answer_timeout_s: float = lookups.ANSWER_S,
         observe: bool = False,
+        operations: int = operations.MOST,
+        ask_all: bool = False,
     ) -> None:
-        if type(observe) is not bool:
-            raise ValueError(f"observe: True or False was required; got {got(observe)}")
+        for name, switch in (("observe", observe), ("ask_all", ask_all)):
+            if type(switch) is not bool:
+                raise ValueError(f"{name}: True or False was required; got {got(switch)}")
+        if type(operations) is not int or operations < 0:
+            raise ValueError(f"operations: a whole number from 0 was required; got {got(operations)}")
         for name, seconds in (("timeout_s", timeout_s), ("answer_timeout_s", answer_timeout_s)):
             if type(seconds) not in (int, float) or not 0 < seconds <= TIMEOUT_MAX:
                 most = f"at most {TIMEOUT_MAX:g}"
                 raise ValueError(f"{name}: seconds above 0, {most}, were required; got {got(seconds)}")
         self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
+        self._most, self._ask_all = operations, ask_all
         self._busy = False  # whether one of its methods is at work
         self._torn = ""  # why the record is not whole
         self._events = events.Calls()  # the recorded ones
@@ -207,7 +218,8 @@ class Session:
 
         A `call_id`, one of its own, says that the call's result will be told: until then it may or may not be done.
         """
-        name, now, self.answers = self._named(step, call_id), self._present, ()
+        name = self._index if step is None and call_id is None else self._named(step, call_id)
+        now, self.answers = self._present, ()
         step = step if self._record_to is None else self._number(step)
         asked = self._validator.call(tool, {} if arguments is None else arguments)
         fits = type(asked) is Call
@@ -226,16 +238,11 @@ class Session:
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
-            (state, strange, origins, _, self.answers), time = self._filled(asked, step, (len(calls) + 1, text))
-        judging = Step((*calls, asked if fits else asked.call), state, text)
-        if now is not None and self._asked:
-            judging = self._apart(judging)
-        if not fits:
-            verdict = refused(asked)
-        elif self._waiting or self._awaited or self._unsure:
-            verdict = self._everywhere(partial(_judged_without, judging))
+            trying = partial(self._tried, asked, calls, text, now)
+            filled, time, current, verdict = self._filled(asked, step, (len(calls) + 1, text), trying)
+            state, strange, origins, self.answers = filled.values, filled.strange, filled.origins, filled.answers
         else:
-            verdict = judged(self._watch, judging)
+            current, verdict = self._tried(asked, calls, text, now, state)
         if verdict.decision == "undecided":
             verdict = explained(verdict, strange, state)
         if self.answers:
@@ -244,7 +251,7 @@ class Session:
         if verdict.decision == "allow" and (self._spoilt or (step is not None and step == self._over)):
             over = f"step {_name(step)} was over before this call, by what was said or known since; name another one"
             verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt or over}", grade=verdict.grade)
-        allowed, call = verdict.decision == "allow", judging.calls[-1]
+        allowed, call = verdict.decision == "allow", current.calls[-1]
         waits = allowed and call_id is not None and self.judge.minds(call.tool)
         if self._log is not None:
             self._record(asked, step, verdict, origins)
@@ -252,14 +259,14 @@ class Session:
             given = asked.arguments if fits else asked.given
             self._written_down(Asked(Call(fitting(asked).tool, given), None, call_id), step, time)
         if allowed and now is None:
-            self._present = judging
+            self._present = current
         else:
             known = agreed(now.state, state) if now is not None else state
-            self._present = Step(judging.calls if allowed else calls, known, text)
+            self._present = Step(current.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = call, allowed
         if not full:  # with more, nothing is allowed any more
-            self._asked += (judging if now is None else Step((call,), state, text),)
+            self._asked += (current if now is None else Step((call,), state, text),)
         if waits:
             self._waiting[call_id] = call
         if self._lookups is not None and allowed:
@@ -452,7 +459,8 @@ class Session:
         if not matter:
             return worst
         reason = "; ".join((worst.reason, *matter))
-        return replace(worst, decision="undecided", reason=reason, violated=(), quotes=())
+        missing = tuple(dict.fromkeys(fact for verdict in found.values() for fact in verdict.missing))
+        return replace(worst, decision="undecided", reason=reason, violated=(), quotes=(), missing=missing)
 
     def _correct(self, call: Call | None) -> None:
         """A call of the present step was not done although it was allowed, or ran although it was not."""
@@ -560,23 +568,51 @@ class Session:
 
     # ---- what is read and written -----------------------------------------------------------------
 
+    def _tried(
+        self, asked: Call | Refused, calls: tuple[Call, ...], text: str, now: Step | None, state: Mapping[str, Value]
+    ) -> tuple[Step, Verdict]:
+        """The step with the call that is asked for in that state, and the verdict, whatever was done before it."""
+        if type(asked) is not Call:
+            return Step((*calls, asked.call), state, text), refused(asked)
+        step = Step((*calls, asked), state, text)
+        if now is not None and self._asked:
+            step = self._apart(step)
+        if self._waiting or self._awaited or self._unsure:
+            return step, self._everywhere(partial(_judged_without, step))
+        return step, judged(self._watch, step)
+
     def _filled(
-        self, asked: Call | Refused, step: int | str | None, here: tuple[int, str]
-    ) -> tuple[Filled, str | None]:
-        """The state that a call is judged in, and the time; what had to be asked for it is recorded."""
+        self,
+        asked: Call | Refused,
+        step: int | str | None,
+        here: tuple[int, str],
+        trying: Callable[[Mapping[str, Value]], tuple[Step, Verdict]],
+    ) -> tuple[Filled, str | None, Step, Verdict]:
+        """The state that a call is judged in, the time, and the verdict: as much is asked as it takes, and recorded."""
         seen = self._lookups
         time = self._time() if self._record_to is not None or seen.timed else None
         if seen is None:
-            return Filled(self._state, self._strange), time
+            return Filled(self._state, self._strange), time, *trying(self._state)
         reads: Collection[str] = ()
         if type(asked) is Call:
             before = [one.tool for one in self._present.calls] if self._present is not None else ()
             reads = self.judge.reads(asked.tool, before) if before else self.judge.reads(asked.tool)
-        filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time, here)
+        found: tuple[Step, Verdict] | None = None
+
+        def wanted(known: Filled) -> Collection[str] | None:
+            nonlocal found
+            if self._ask_all and known.open:
+                return None
+            found = trying(known.values)
+            names = operations.deciding(found[1]) if known.open else ()
+            return names if names is None else {*names, *self.judge.reads("")}
+
+        known = Known(self._state, self._strange)
+        filled = seen.fill(known, fitting(asked), reads, time, here, wanted, self._most)
         if self._record_to is not None and not self._torn:
             for what in filled.asked:
                 self._written_down(what, step, time)
-        return filled, time
+        return filled, time, *(found or trying(filled.values))
 
     def _time(self) -> str | None:
         """What the clock says, as an event has it; None where it says nothing that is a time."""

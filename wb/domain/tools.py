@@ -28,6 +28,9 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         (it is left out of numbers without an enum);
         with `arguments` it is of one object, with `used_by` of words since one of these tools was called
 
+What can be asked (a lookup, a question) may say `"cost": 3`, 1 and 10 otherwise: the cheapest that can still change
+the verdict is asked first (`wb.domain.operations`).
+
 A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Every other error of a tool
 that may change something leaves open whether it did.
 
@@ -42,6 +45,7 @@ against the schemas here, so that its names are of one type, and one that no cal
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -126,8 +130,8 @@ class Source:
     may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
     what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
     `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
-    A question has a `text`, counts the words of `of` and of `or_of`, and
-    needs a quotation of them for the values that it `permits`, None for every value.
+    A question has a `text`, counts the words of `of` and of `or_of`, and needs a quotation of them for the values that
+    it `permits`, None for every value.  `cost` is that of the operation, None where nothing is said.
     """
 
     kind: Literal["clock", "said", "result", "lookup", "done", "question", "step"]
@@ -141,6 +145,7 @@ class Source:
     objects: tuple[tuple[str, Arguments], ...] = ()
     text: str = ""
     permits: tuple[bool | int | float | str, ...] | None = None
+    cost: float | None = None
 
     @property
     def called(self) -> str:
@@ -347,7 +352,16 @@ def _state_field(row: Any, tools: Sequence[Tool], before: Sequence[Field], where
     field = _field(_read(_State, row, where), row, where)
     if "from" not in row:
         return field
-    return replace(field, source=_sourced(row["from"], field, tools, before, f"{where}.from"))
+    source = _sourced(row["from"], field, tools, before, f"{where}.from")
+    return replace(field, source=replace(source, cost=_cost(row["from"], f"{where}.from.cost")))
+
+
+def _cost(row: object, where: str) -> float | None:
+    """What an operation costs; None where nothing is said."""
+    cost = row.get("cost") if isinstance(row, Mapping) else None
+    if cost is not None and (type(cost) not in (int, float) or not 0 <= cost < math.inf):
+        raise ToolError(f"{where}: a number from 0 was required; got {_shape(cost)}")
+    return cost
 
 
 class Part(pydantic.BaseModel):
@@ -462,9 +476,9 @@ _LISTS = ("changed_by", "given_by", "used_by")
 _KEYS = {
     "said": {"used_by", "arguments"},
     "result": {"path", "changed_by"},
-    "lookup": {"arguments", "path", "changed_by", "given_by"},
+    "lookup": {"arguments", "path", "changed_by", "given_by", "cost"},
     "done": {"arguments", "path", "otherwise"},
-    "question": {"of", "permits", "arguments", "used_by"},
+    "question": {"of", "permits", "arguments", "used_by", "cost"},
     "step": set(),
 }
 STEP = {"calls": "integer", "words": "string"}  # what a step tells of itself

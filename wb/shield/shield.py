@@ -1,8 +1,8 @@
 """The shield: ShieldAgent's online decision (Alg. 1) over circuits, weights and epsilon.
 
 Action predicates are read off a step, their circuits retrieved, every rule followed through the
-conversation by its LTLf automaton, and Eq. 5 decides.  The paper's plan of shielding operations
-that assigns predicates by asking models is not here: a predicate that the step does not tell stays
+conversation by its LTLf automaton, and Eq. 5 decides.  A session runs the shielding operations
+that assign predicates (`wb.domain.operations`): a predicate that neither the step nor they tell is
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
 """
 
@@ -20,6 +20,7 @@ from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
+from wb.logic.formula import PAST, Formula, subformulas
 from wb.logic.objects import Among, Slices, Told, all_of
 from wb.logic.syntax import render
 from wb.rules import rulefile
@@ -117,7 +118,7 @@ class Shield:
         for action, one in self.circuits.items():
             for tool in known[action].tools if action in known else ():
                 by_tool[tool] += one.rules
-        always = fields(r for i, r in self.rules.items() if i in self.followed or each_step(r.formula) is None)
+        always = fields(r for i, r in self.rules.items() if i in self.followed or _beyond(r.formula))
         return {"": always, **{tool: always | fields(rules) for tool, rules in by_tool.items()}}
 
     def reads(self, tool: str, before: Collection[str] = ()) -> frozenset[str]:
@@ -366,6 +367,12 @@ class ShieldWatch:
 
     def _quote(self, name: str) -> str:
         return self.shield.rules[name].quote or self.shield.rules[name].text or name
+
+
+def _beyond(formula: Formula) -> bool:
+    """Whether what a step told of the formula may matter at another one."""
+    body = each_step(formula)
+    return body is None or any(isinstance(node, PAST) for node in subformulas(body))
 
 
 def _made(predicate: Predicate, tool: str) -> bool:
