@@ -20,7 +20,7 @@ from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.logic.formula import PAST, Formula, subformulas
+from wb.logic.formula import PAST, Formula, predicates, subformulas
 from wb.logic.objects import Among, Slices, Told, all_of
 from wb.logic.syntax import render
 from wb.rules import rulefile
@@ -107,19 +107,20 @@ class Shield:
         return judging.decide(self, trace)
 
     def _needed(self, known: Mapping[str, Predicate], spoken: Iterable[str]) -> dict[str, frozenset[str]]:
-        """By tool, the fields that the rules of its circuits read, with those of rules that look beyond a step; under
+        """By tool, the fields that the rules of its circuits read, with what rules read that look beyond a step; under
         "" these alone."""
 
-        def fields(rules: Iterable[Rule]) -> frozenset[str]:
-            names = {name for rule in rules for name in rule.predicates}
+        def fields(names: Iterable[str]) -> frozenset[str]:
             return frozenset(told for name in names if name in known for told in told_by(known[name]))
 
         by_tool: dict[str, list[Rule]] = {tool: [] for tool in spoken}
         for action, one in self.circuits.items():
             for tool in known[action].tools if action in known else ():
                 by_tool[tool] += one.rules
-        always = fields(r for i, r in self.rules.items() if i in self.followed or _beyond(r.formula))
-        return {"": always, **{tool: always | fields(rules) for tool, rules in by_tool.items()}}
+        back = [r.predicates if i in self.followed else _beyond(r.formula) for i, r in self.rules.items()]
+        always = fields({name for names in back for name in names})
+        read = {tool: fields({name for rule in rules for name in rule.predicates}) for tool, rules in by_tool.items()}
+        return {"": always, **{tool: always | names for tool, names in read.items()}}
 
     def reads(self, tool: str, before: Collection[str] = ()) -> frozenset[str]:
         """The fields of the state that its rules read when the tool is called after others in a step."""
@@ -369,10 +370,11 @@ class ShieldWatch:
         return self.shield.rules[name].quote or self.shield.rules[name].text or name
 
 
-def _beyond(formula: Formula) -> bool:
-    """Whether what a step told of the formula may matter at another one."""
+def _beyond(formula: Formula) -> set[str]:
+    """The predicates of a formula whose truth at one step may matter at another."""
     body = each_step(formula)
-    return body is None or any(isinstance(node, PAST) for node in subformulas(body))
+    parts = [formula] if body is None else [node for node in subformulas(body) if isinstance(node, PAST)]
+    return {name for part in parts for name in predicates(part)}
 
 
 def _made(predicate: Predicate, tool: str) -> bool:
