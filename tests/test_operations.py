@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from bench import airline
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wb.domain import events, tools
+from wb.domain import detectors, events, tools
 from wb.domain.answers import Answer, Question
 from wb.domain.session import Session
+from wb.domain.tools import ToolError
+from wb.domain.trace import Verdict
+from wb.guards.runtime import CallGuard
 from wb.logic import cel
 from wb.logic.syntax import parse
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -98,7 +104,7 @@ def decided(judge: object, world: Mapping, calls: list, said: bool, told: bool |
 
 
 @pytest.mark.parametrize("kind", ["guard", "shield"])
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(RULE, min_size=1, max_size=3),
     CALLS,
@@ -119,3 +125,173 @@ def test_the_loop_decides_as_asking_all_does_whatever_the_costs(kind, rules, cal
         assert set(one.violated) <= set(other.violated)
     happened = [event for run in events.loads(record) for event in run.events]
     assert list(Session(judge).replay(happened)) == loop, "a record decides the same, and nobody is asked"
+
+
+# ---- which is next, and when it ends -------------------------------------------------------------
+
+LEVEL = {"a": 1, "b": 3, "c": 2, "d": 0, "e": 1, "q": 10}
+
+
+def asked_for(rule: str, world: Mapping, **options) -> tuple[Verdict, list[str]]:
+    judge = judges([f"ALWAYS (pay IMPLIES ({rule}))"], LEVEL)["guard"]
+    (verdict,), asked, _ = decided(judge, world, [("pay", "x")], True, None, **options)
+    return verdict, asked
+
+
+@pytest.mark.parametrize(
+    ("rule", "true", "asked", "decision"),
+    [
+        ("is_b AND is_c", "bc", "cb", "allow"),
+        ("is_b AND is_c", "b", "c", "deny"),
+        ("is_b OR is_c", "bc", "c", "allow"),
+        ("is_q AND is_b", "q", "b", "deny"),
+        ("is_b OR NOT is_b OR is_c", "", "", "allow"),
+        ("is_e OR is_d", "", "dae", "deny"),  # what tells whom to ask about is asked as well
+    ],
+)
+def test_the_cheapest_that_can_still_change_the_verdict_is_asked(rule, true, asked, decision) -> None:
+    world = {(name, of): name in true for name in NAMES for of in "xyz"}
+    verdict, got = asked_for(rule, world)
+    assert (verdict.decision, "".join(got)) == (decision, asked)
+
+
+@pytest.mark.parametrize(("most", "decision"), [(0, "undecided"), (1, "undecided"), (2, "allow")])
+def test_at_the_cap_it_is_undecided_with_what_was_not_asked(most: int, decision: str) -> None:
+    world = dict.fromkeys([("b", "x"), ("c", "x")], True)
+    verdict, asked = asked_for("is_b AND is_c", world, max_operations=most)
+    assert (verdict.decision, len(asked)) == (decision, most)
+    assert ("get_b was not asked" in verdict.reason) == (most < 2)
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_operations", -1), ("max_operations", True), ("ask_all", 1)])
+def test_a_cap_that_is_none_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{name}: .* required"):
+        Session(judges(["ALWAYS (pay IMPLIES is_a)"], LEVEL)["guard"], **{name: value})
+
+
+def test_what_an_open_sentence_keeps_undecided_is_not_asked_about() -> None:
+    judge = judges(["ALWAYS (pay IMPLIES (is_s OR is_b))"], LEVEL)["guard"]
+    judge = replace(judge, open={"pay": (SimpleNamespace(id="s1", text="It may be forbidden."),)})
+    (verdict,), asked, _ = decided(judge, {}, [("pay", "x")], True, True)
+    assert verdict.decision == "undecided" and verdict.open and asked == []
+
+
+# ---- detectors and operations of one's own -------------------------------------------------------
+
+NOTE = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}, "required": ["text"]}
+
+
+def sends(*state: dict, rule: str = "NOT is_x") -> CallGuard:
+    """A guard of one tool, whose call is forbidden by a field `x`."""
+    box = tools.parse(json.dumps({"tools": [{"name": "send", "parameters": NOTE}], "state": list(state)}))
+    known = (
+        Predicate("send", "action", "", tools=("send",)),
+        Predicate("is_x", "state", "", test=cel.parse("state.x")),
+    )
+    ruleset = RuleSet(known, (Rule("r", "", parse(f"ALWAYS (send IMPLIES {rule})"), "forbid", quote="No."),))
+    return airline.guarded("mail", box, ruleset)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "count"),
+    [
+        ("email", "write to ann@example.org, or to ann@example.org", 1),
+        ("email", "an @ alone, a@b, @c.de", 0),
+        ("phone", "call +41 44 668 18 00", 1),
+        ("phone", "call 650-253-0000", 0),
+        ("phone:US", "call 650-253-0000 or (650) 253-0001", 2),
+        ("phone:US", "room 650-253", 0),
+        ("card", "4111 1111 1111 1111", 1),
+        ("card", "4111 1111 1111 1112", 0),
+        ("iban", "to DE89 3704 0044 0532 0130 00 please", 1),
+        ("iban", "to DE89 3704 0044 0532 0130 01 please", 0),
+        ("secret", "password = 'hunter2hunter'\nghp_16C7e42F292c6912E7710c838347Ae178B4a", 2),
+        ("secret", "reservation ZFA04Y of mia_li_3668 for 450 dollars", 0),
+    ],
+)
+def test_what_is_detected_and_what_is_not(kind: str, text: str, count: int) -> None:
+    assert detectors.count([kind], [text]) == count
+    field = {"name": "x", "type": "boolean", "from": {"detect": kind, "in": "call.text"}}
+    record = io.StringIO()
+    verdict = Session(sends(field), record=record).call("send", {"text": text})
+    assert verdict.decision == ("deny" if count else "allow")
+    assert ("trusted: state.x by a detector of" in verdict.reason) is True
+    happened = [event for run in events.loads(record.getvalue()) for event in run.events]
+    assert [type(event.what).__name__ for event in happened] == ["Answer", "Asked"]
+    assert Session(sends(field)).replay(happened) == (verdict,)
+
+
+def test_a_detector_that_cannot_read_its_text_leaves_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = {"name": "x", "type": "boolean", "from": {"detect": ["email", "card"], "in": ["call.text", "call.to"]}}
+    guard = sends(field)
+    verdict = Session(guard).call("send", {"text": "fine"})
+    assert verdict.decision == "undecided" and "call.to is not known" in verdict.reason
+    assert Session(guard).call("send", {"text": "fine", "to": "a@b.de"}).decision == "deny"
+    monkeypatch.setattr(detectors, "LONGEST", 3)
+    verdict = Session(guard).call("send", {"text": "fine", "to": "you"})
+    assert verdict.decision == "undecided" and "at most 3 characters were required" in verdict.reason
+
+
+def hangs(**_: object) -> bool:
+    threading.Event().wait(1)
+    return False
+
+
+def raises(**_: object) -> bool:
+    raise OSError("down")
+
+
+@pytest.mark.parametrize(
+    ("given", "decision", "why"),
+    [
+        ({"p": lambda text: False, "q": lambda text: False}, "allow", "trusted: state.x by operation p and q"),
+        ({"p": lambda text: True, "q": lambda text: True}, "deny", "No."),
+        ({"p": lambda text: True, "q": lambda text: False}, "undecided", "they disagree: p gives true, q gives false"),
+        ({"p": lambda text: False, "q": raises}, "undecided", "q failed: "),
+        ({"p": hangs, "q": lambda text: False}, "undecided", "an answer within 0.05 s was required"),
+        ({"p": lambda text: None, "q": lambda text: None}, "undecided", "it is not told"),
+        ({"p": lambda text: 0, "q": lambda text: 0}, "undecided", "boolean"),
+        ({"p": lambda text: object(), "q": lambda text: object()}, "undecided", "they disagree"),
+        ({"p": lambda: False, "q": lambda text: False}, "undecided", "p failed"),
+        ({"p": lambda text: False}, "undecided", "no operation q was given to the session"),
+        ({}, "undecided", "no operation p, q was given to the session"),
+    ],
+)
+def test_operations_of_ones_own_count_where_they_agree(given: dict, decision: str, why: str) -> None:
+    source = {"operation": ["p", "q"], "arguments": {"text": "call.text"}}
+    guard, record = sends({"name": "x", "type": "boolean", "from": source}), io.StringIO()
+    session = Session(guard, operations=given, timeout_s=0.05, record=record)
+    verdict = session.call("send", {"text": "hello"})
+    assert verdict.decision == decision and why in verdict.reason and session.asks == bool(given)
+    happened = [event for run in events.loads(record.getvalue()) for event in run.events]
+    assert Session(guard).replay(happened)[0].decision == decision
+    assert ("disagree" in record.getvalue()) == ("disagree" in why), "it is on record"
+
+
+def test_an_operation_of_ones_own_counts_for_its_step_alone() -> None:
+    answers_ = iter([False, True])
+    source = {"operation": "p", "arguments": {"text": "call.text"}}
+    guard = sends({"name": "x", "type": "boolean", "from": source})
+    session = Session(guard, operations={"p": lambda text: next(answers_)})
+    found = [session.call("send", {"text": "hello"}, step).decision for step in (1, 1, 2)]
+    assert found == ["allow", "allow", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("source", "type_", "why"),
+    [
+        ({"detect": "names", "in": "call.text"}, "boolean", "one of .* was required; got"),
+        ({"detect": "phone:us", "in": "call.text"}, "boolean", "a phone of a region such as phone:US"),
+        ({"detect": "email"}, "boolean", "from.in.text: .* was required"),
+        ({"detect": "email", "in": "call.text"}, "string", "a boolean or an integer was required"),
+        ({"detect": "email", "in": "call.body"}, "boolean", "arguments of a tool were required"),
+        ({"operation": []}, "boolean", "must be a name|names of operations"),
+        ({"operation": ["p", "p"]}, "boolean", "names of operations, each once, were required"),
+        ({"operation": "p", "in": "call.text"}, "boolean", "only .* was required; got"),
+        ({"operation": "p", "cost": -1}, "boolean", "cost: a number from 0 was required; got"),
+        ({"operation": "p", "cost": True}, "boolean", "cost: a number from 0 was required; got"),
+    ],
+)
+def test_a_source_that_is_none_is_refused(source: dict, type_: str, why: str) -> None:
+    with pytest.raises(ToolError, match=why):
+        sends({"name": "x", "type": type_, "from": source})

@@ -33,6 +33,7 @@ from wb.domain import policy as documents
 from wb.domain.answers import Answering
 from wb.domain.events import Answer, Asked, Event, Label, Lookup, Observation, Recognition, Result, Run, Say, State
 from wb.domain.judging import Judge
+from wb.domain.lookups import ANSWERED
 from wb.domain.schema import got, named
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
@@ -410,7 +411,7 @@ class Undeclared:
                     yield "call", refused.why
                 if timed and event.time is None:
                     yield "time", named(call.tool)
-            case Answer(field=name) if self._source(name) != "question":
+            case Answer(field=name) if self._source(name) not in ANSWERED:
                 yield "lookup", f"{named(name)}: no such question is asked"
             case Lookup(tool, arguments):
                 if why := self._unasked(validator, tool, arguments):

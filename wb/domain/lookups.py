@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from wb.domain import answers, events, operations, schema, tools
+from wb.domain import answers, detectors, events, operations, schema, tools
 from wb.domain.answers import Answering, Conversation, Question
 from wb.domain.events import Event, Lookup
 from wb.domain.operations import Operation
@@ -52,6 +52,7 @@ TIMELESS = (
     'no time is told: a recording says it beside the call, "time": "2026-01-31T09:00:00Z"; a session is told it by its '
     "clock, as such a text or a datetime with a zone"
 )
+ANSWERED = ("question", "detect", "operation")  # kinds of sources whose events are answers
 TWICE = "it was recorded twice, with different answers"
 UNTOLD = "what is told of it is not read, for it comes from {}"
 
@@ -116,7 +117,7 @@ class _Field:
     path: evaluation.Read | None
     place: str  # the path as an error names it
     otherwise: evaluation.Read | None
-    all: bool  # whether it is of all texts that somebody said
+    type: str
     objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
     wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
@@ -172,9 +173,10 @@ class Lookups:
         timeout_s: float = TIMEOUT_S,
         answer: Answering | None = None,
         answer_timeout_s: float = ANSWER_S,
+        own: Mapping[str, Callable[..., object]] = {},  # noqa: B006 - it is never changed
     ) -> None:
         toolbox = validator.toolbox
-        self.ask, self.answer = ask, answer
+        self.ask, self.answer, self.own = ask, answer, own
         self._timeout_s, self._answer_s, self._fits = timeout_s, answer_timeout_s, validator.one
         declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
         self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
@@ -265,7 +267,9 @@ class Lookups:
             self._lose(self._late.pop(next(iter(self._late)))[0])
         self._answers = {}
         if self._replies:  # who did not answer may be asked again
-            self._replies = {key: known for key, known in self._replies.items() if known[1].problem is None}
+            own = {name for name, one in self._fields.items() if one.kind == "operation"}
+            each = self._replies.items()
+            self._replies = {key: known for key, known in each if known[1].problem is None and key[0] not in own}
 
     def changes(self, call: Call) -> bool:
         """Whether the call may change anything."""
@@ -337,7 +341,7 @@ class Lookups:
         key = _key(told.arguments)
         if type(told) is events.Answer:
             one = self._fields.get(told.field)
-            if one is None or one.kind != "question" or key is None or one.wanted.keys() != told.arguments.keys():
+            if one is None or one.kind not in ANSWERED or key is None or one.wanted.keys() != told.arguments.keys():
                 return
             before = self._recorded.get((told.field, key), told)
             if before.problem != told.problem or not _alike(before.value, told.value):
@@ -543,6 +547,8 @@ class Lookups:
             return *self._text(one, key), f"what {of} said"
         if kind == "question":
             return self._answered_by(one, key, state, call)
+        if kind in ANSWERED:
+            return self._computed(one, key, state, call)
         if one.lost:
             return None, one.lost, ""
         for running, _ in self._running.values():
@@ -588,6 +594,44 @@ class Lookups:
             why = self._can_ask("binary-check", one, self._asked_about, one, key, about, wanted, call)
         return None, why, ""
 
+    def _computed(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str, str]:
+        """What a detector or an operation gave for these values; else it can be run."""
+        heard = self._replies.pop((one.name, key, None), None)  # recorded for the next call
+        if heard is not None:
+            self._replies[one.name, key, ""] = heard
+        _, reply = self._replies.get((one.name, key, ""), (0, None))
+        if reply is not None and reply.problem is not None:
+            return None, f"{one.source.called}: {reply.problem}", ""
+        if reply is not None:
+            self._rests[one.name] = reply
+            return reply.value, "", one.source.called
+        if one.kind == "operation" and (absent := [name for name in _tools(one.source) if name not in self.own]):
+            return None, f"no operation {', '.join(absent)} was given to the session", ""
+        given = {name: read(state, call.arguments) for name, _, read in one.arguments}
+        return None, self._can_ask(one.kind, one, self._compute, one, key, given), ""
+
+    def _compute(self, one: _Field, key: Hashable, given: Mapping[str, Value]) -> events.Answer:
+        """What a detector finds, or every function of an operation gives; of two that disagree nobody knows."""
+        names, found = _tools(one.source), {}
+        if one.kind == "detect":
+            made = partial(detectors.count, names, tuple(given.values()))
+            found[", ".join(names)] = self._runner.run("the detector", self._timeout_s, made, ())
+        for name in names if one.kind == "operation" else ():
+            made = partial(self.own[name], **copy.deepcopy(dict(given)))
+            found[name] = self._runner.run(name, self._timeout_s, made, ())
+        (value, problem), *others = found.values()
+        if one.kind == "detect" and type(value) is int and one.type == "boolean":
+            value = value > 0
+        problem = problem or next((why for _, why in others if why), "")
+        if not problem and any(not _alike(value, other) for other, _ in others):
+            problem = f"they disagree: {', '.join(f'{name} gives {schema.got(v)}' for name, (v, _) in found.items())}"
+        if not problem and value is None:
+            problem = "it is not told"
+        by = schema.named(", ".join(found))
+        if problem:
+            return self._reply(one, key, events.Answer(one.name, by=by, arguments=given, problem=problem[:300]), "")
+        return self._reply(one, key, events.Answer(one.name, value, by=by, arguments=given), "")
+
     def _asked_about(
         self, one: _Field, key: Hashable, about: Mapping[str, Value], wanted: str, call: Call
     ) -> events.Answer:
@@ -609,7 +653,9 @@ class Lookups:
             value, why = self._fitting(one, told.value, "")
             free = source.permits is not None and not any(schema.same(value, each) for each in source.permits)
             said = told.quotation if type(told.quotation) is str else ""
-            if not self._talk.quoted(said, _tools(source), used):
+            if one.kind != "question":
+                said = ""
+            elif not self._talk.quoted(said, _tools(source), used):
                 if not why and not free:
                     words = f"words of {' or '.join(_tools(source))} were required"
                     why = f"{words} that say {schema.got(value)}; got {schema.got(told.quotation)}"
@@ -660,10 +706,10 @@ class Lookups:
         """The newest text of a speaker, or all since they were used up."""
         seen, used = self._said.get(one.source.of), one.last(key)
         if seen is None:
-            return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
+            return ((), "") if one.type == "array" else (None, f"{one.source.of} has said nothing")
         if seen.asked <= used:
             return None, f"{one.source.of} has said nothing since it was used up"
-        if one.all:
+        if one.type == "array":
             texts = tuple([text for at, text in seen.value if at > used])
             many = len(texts) > TEXTS
             return self._fitting(one, texts, f"at most {TEXTS} texts of {one.source.of} were required; got more" * many)
@@ -780,7 +826,7 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    of = declared.get(source.of, {}) if source.kind not in ("said", "question") else {}
+    of = declared.get(source.of, {}) if source.kind not in ("said", *ANSWERED) else {}
     wanted = {name: types.of_schema(of.get(name), name) for name, _ in source.arguments}
     objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:
@@ -794,7 +840,7 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
         path,
         place,
         otherwise,
-        one.type == "array",
+        one.type,
         objects,
         wanted,
     )

@@ -5,10 +5,12 @@ known; of what is not, the cheapest operation that can still change the verdict 
 ends when the call is decided, when nothing that could be asked can change the verdict, or at a cap on operations; what
 is undecided then stays so and does not run (SPEC section 4, k).
 
-*Search* asks a read-only tool, *Binary-Check* a question about the conversation.  What follows from what is known, by
-a guard's rules and automata (*Formal-Verify*), costs nothing: it is the judging that stands before each operation.
-What an operation gave is an event of the record, so that a replay runs none of them again.  One that hangs, raises or
-gives what does not fit leaves its field unknown, with the reason.
+*Search* asks a read-only tool, *Binary-Check* a question about the conversation, *Detect* a local detector
+(`detectors`), an *operation* of the user's own a function that the session was made with.  What follows from what is
+known, by a guard's rules and automata (*Formal-Verify*), costs nothing: it is the judging that stands before each
+operation.  What an operation gave is an event of the record, so that a replay runs none of them again.  One that hangs,
+raises, gives what does not fit, or disagrees with another that tells the same, leaves its field unknown, with the
+reason.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from wb.domain import schema
 from wb.domain.events import Answer, Lookup
 from wb.domain.trace import Verdict
 
-Kind = Literal["search", "binary-check"]
-COSTS: dict[Kind, float] = {"search": 1.0, "binary-check": 10.0}  # where a field's `cost` says nothing, in any unit
+Kind = Literal["detect", "search", "operation", "binary-check"]
+# where a field's `cost` says nothing, in any unit
+COSTS: dict[Kind, float] = {"detect": 0.1, "search": 1.0, "operation": 1.0, "binary-check": 10.0}
 MOST = 64  # operations at one call
 HANGING = 8  # operations without an answer in time that may still be running; with more, nothing is asked
 TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')  # in which nothing is named

@@ -17,11 +17,12 @@ from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
 from typing import Any, TextIO
 
-from wb.domain import events, lookups, operations
+from wb.domain import events, lookups
 from wb.domain.answers import Answering
 from wb.domain.events import Asked, Event, Lookup, Lost, Recognition, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
+from wb.domain.operations import MOST, deciding
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.validation import Known, Refused, fitting
@@ -85,7 +86,8 @@ class Session:
     for a read-only tool, within `timeout_s` seconds, `clock` what tells the time, that of the machine otherwise.
     `answer` is what answers questions about the conversation, within `answer_timeout_s` (`wb.domain.answers.about`).
     They are asked one by one, the cheapest first, while it can still change the verdict, and for what rules that look
-    back remember of the call; at most `operations` at one call, after which what is undecided stays so.  With
+    back remember of the call; at most `max_operations` at one call, after which what is undecided stays so.
+    `operations` are functions by name, for fields that `tools.json` tells by them, each within `timeout_s`.  With
     `ask_all` everything that rules of the tool read is asked: the decisions are the same, and a denial names every
     rule that is broken, not only those that are by what was known.
 
@@ -96,14 +98,14 @@ class Session:
     `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
     Where it cannot be written, what was told takes effect all the same, but a call does not run, nothing more is
     written, and nothing is allowed from then on.  Threads may share a session: each of its methods is done before the
-    next one begins.  What it calls itself (clock, log, record, `ask`, `answer`) must not call it.
+    next one begins.  What it calls itself (clock, log, record, `ask`, `answer`, an operation) must not call it.
 
     Raises:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
             such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
             where a clock, log or record that the session calls calls the session.
         ValueError: a time limit is no number of seconds above 0, `observe` or `ask_all` neither True nor False, or
-            `operations` no whole number from 0.
+            `max_operations` no whole number from 0.
     """
 
     def __init__(
@@ -119,27 +121,29 @@ class Session:
         answer: Answering | None = None,
         answer_timeout_s: float = lookups.ANSWER_S,
         observe: bool = False,
-        operations: int = operations.MOST,
+        operations: Mapping[str, Callable[..., object]] | None = None,
+        max_operations: int = MOST,
         ask_all: bool = False,
     ) -> None:
         for name, switch in (("observe", observe), ("ask_all", ask_all)):
             if type(switch) is not bool:
                 raise ValueError(f"{name}: True or False was required; got {got(switch)}")
-        if type(operations) is not int or operations < 0:
-            raise ValueError(f"operations: a whole number from 0 was required; got {got(operations)}")
+        if type(max_operations) is not int or max_operations < 0:
+            raise ValueError(f"max_operations: a whole number from 0 was required; got {got(max_operations)}")
         for name, seconds in (("timeout_s", timeout_s), ("answer_timeout_s", answer_timeout_s)):
             if type(seconds) not in (int, float) or not 0 < seconds <= TIMEOUT_MAX:
                 most = f"at most {TIMEOUT_MAX:g}"
                 raise ValueError(f"{name}: seconds above 0, {most}, were required; got {got(seconds)}")
         self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
-        self._most, self._ask_all = operations, ask_all
+        self._most, self._ask_all = max_operations, ask_all
         self._busy = False  # whether one of its methods is at work
         self._torn = ""  # why the record is not whole
         self._events = events.Calls()  # the recorded ones
         sources = lookups.needed(judge.validator)
         limits = {"timeout_s": timeout_s, "answer_timeout_s": answer_timeout_s}
-        self._lookups = Lookups(judge.validator, ask=ask, answer=answer, **limits) if sources else None
+        own = dict(operations or {})
+        self._lookups = Lookups(judge.validator, ask=ask, answer=answer, own=own, **limits) if sources else None
         self.answers: tuple[events.Answer, ...] = ()  # what the last call was judged by of what a model answered
         self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log  # the watch where there is one
@@ -168,7 +172,8 @@ class Session:
     @property
     def asks(self) -> bool:
         """Whether a call may have to wait for what a read-only tool or a model answers."""
-        return self._lookups is not None and (self._lookups.ask is not None or self._lookups.answer is not None)
+        seen = self._lookups
+        return seen is not None and (seen.ask is not None or seen.answer is not None or bool(seen.own))
 
     @_alone
     def say(self, role: str, text: str) -> None:
@@ -340,10 +345,10 @@ class Session:
                 it was taken in; from then on nothing is allowed.
         """
         kept, seen = (self._log, self._record_to, self._clock), self._lookups
-        asked = (seen.ask, seen.answer) if seen is not None else ()
+        asked = (seen.ask, seen.answer, seen.own) if seen is not None else ()
         self._log = self._record_to = None
         if seen is not None:
-            seen.ask, seen.answer = None, seen.answer if answering else None
+            seen.ask, seen.answer, seen.own = None, seen.answer if answering else None, {}
         found, run = [], None
         try:
             for event in happened:
@@ -366,7 +371,7 @@ class Session:
         finally:
             self._log, self._record_to, self._clock = kept
             if seen is not None:
-                seen.ask, seen.answer = asked
+                seen.ask, seen.answer, seen.own = asked
         return tuple(found)
 
     def _again(self, event: Event) -> Verdict | None:
@@ -604,7 +609,7 @@ class Session:
             if self._ask_all and known.open:
                 return None
             found = trying(known.values)
-            names = operations.deciding(found[1]) if known.open else ()
+            names = deciding(found[1]) if known.open else ()
             return names if names is None else {*names, *self.judge.reads("")}
 
         known = Known(self._state, self._strange)

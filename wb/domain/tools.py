@@ -27,9 +27,14 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         never the agent's, and the values in `permits` (all, where it is left out) need a quotation of these words
         (it is left out of numbers without an enum);
         with `arguments` it is of one object, with `used_by` of words since one of these tools was called
+    "from": {"detect": ["email", "secret"], "in": "call.body"}
+        whether such data stand in a text, or how many of them (`wb.domain.detectors`); `in` may be a list
+    "from": {"operation": "screen", "arguments": {"name": "call.name"}}
+        what a function gives that the session was made with, `operations={"screen": F}`; of several in a list, what
+        all of them give, and unknown where two disagree
 
-What can be asked (a lookup, a question) may say `"cost": 3`, 1 and 10 otherwise: the cheapest that can still change
-the verdict is asked first (`wb.domain.operations`).
+What can be asked (a lookup, a question, a detector, an operation) may say `"cost": 3`; the cheapest that can still
+change the verdict is asked first (`wb.domain.operations`).
 
 A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Every other error of a tool
 that may change something leaves open whether it did.
@@ -54,7 +59,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
-from wb.domain import jsonl, schema
+from wb.domain import detectors, jsonl, schema
 from wb.logic import cel, facts, types
 from wb.logic.cel import render
 from wb.logic.facts import FactError
@@ -134,7 +139,7 @@ class Source:
     it `permits`, None for every value.  `cost` is that of the operation, None where nothing is said.
     """
 
-    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step"]
+    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step", "detect", "operation"]
     of: str = ""
     path: facts.Path | None = None
     arguments: Arguments = ()
@@ -156,6 +161,8 @@ class Source:
             "step": "the present step",
             "said": f"what {self.of} says",
             "question": f"an answer to “{self.text}”",
+            "detect": f"a detector of {', '.join((self.of, *self.or_of))}",
+            "operation": f"operation {' and '.join((self.of, *self.or_of))}",
         }
         return said.get(self.kind, named)
 
@@ -480,6 +487,8 @@ _KEYS = {
     "done": {"arguments", "path", "otherwise"},
     "question": {"of", "permits", "arguments", "used_by", "cost"},
     "step": set(),
+    "detect": {"in", "cost"},
+    "operation": {"arguments", "cost"},
 }
 STEP = {"calls": "integer", "words": "string"}  # what a step tells of itself
 SESSION = (  # fields that every conversation can tell
@@ -508,7 +517,8 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
     if len(kinds) != 1:
         raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
     kind, listed = kinds[0], row[kinds[0]]
-    of, *others = listed if kinds == ["result"] and isinstance(listed, tuple) and listed else (listed,)
+    many = kind in ("result", "detect", "operation") and isinstance(listed, tuple) and listed
+    of, *others = listed if many else (listed,)
     strange = sorted(set(row) - {kind} - _KEYS[kind])
     if strange:
         raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
@@ -518,6 +528,8 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         if STEP.get(of) != field.type:
             raise ToolError(f"{where}: one of {STEP} was required, of that type; got {_shape(of)} of type {field.type}")
         return Source("step", of)
+    if kind in ("detect", "operation"):
+        return _operation(kind, (of, *others), row, field, _Given(tools, before), where)
     named = {tool.name: tool for tool in tools}
     of_tool = (("", (of, *others)),) if kind not in ("said", "question") else ()
     for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
@@ -570,6 +582,28 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         if tool not in dict(objects):
             _one_object(arguments, named[tool], f"{where}.given_by")
     return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
+
+
+def _operation(
+    kind: Literal["detect", "operation"], names: tuple[Any, ...], row: Any, field: Field, given: _Given, where: str
+) -> Source:
+    """A detector, of what and in which texts, or functions of the session's, and their arguments."""
+    told = row.get("arguments", Schema())
+    if kind == "detect":
+        listed = row.get("in")
+        texts = listed if isinstance(listed, tuple) and listed else (listed,)
+        told = {f"text{number}" if number else "text": text for number, text in enumerate(texts)}
+        if field.type not in ("boolean", "integer"):
+            raise ToolError(f"{where}: a boolean or an integer was required of a detector; got {field.type}")
+        for name in names:
+            if why := detectors.problem(name):
+                raise ToolError(f"{where}: {why}; got {_shape(name)}")
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise ToolError(f"{where}: names of operations, each once, were required; got {_shape(names)}")
+    arguments = _each(told, given.before, f"{where}.{'in' if kind == 'detect' else 'arguments'}")
+    text = types.of_schema({"type": "string"}, "") if kind == "detect" else types.ANY
+    given.told(arguments, {name: (text, "what is searched") for name, _ in arguments}, where)
+    return Source(kind, names[0], arguments=arguments, changed_by=(), or_of=names[1:])
 
 
 def _question(row: Mapping[str, object], field: Field, where: str) -> Source:

@@ -1,0 +1,90 @@
+"""*Detect*: personal data and secrets in a text, by local libraries that ask nobody (ShieldAgent, Section 4.2).
+
+`"from": {"detect": ["email", "phone:US"], "in": "call.body"}` in `tools.json` makes a state field of it: of a boolean,
+whether there is any, of an integer, how many.  What they do not know as such is not found: a number that is spelt out,
+a name, an address.  The numbers of cards and accounts count by their check digits, a phone number where it is one of
+its region (`phone:US`), or is written with its country.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from threading import Lock
+
+# as HTML's `<input type=email>` has it, at least with a dot
+EMAIL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]*[A-Za-z0-9])+")
+CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
+IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){11,30}")
+GUESSES = ("Base64HighEntropyString", "HexHighEntropyString", "IPPublicDetector")  # no secrets for sure
+LONGEST = 1_000_000  # characters of a text that is read
+_ONE = Lock()  # the settings of `detect_secrets` are those of the whole process
+
+
+def _emails(text: str, _: str) -> Iterator[str]:
+    return (one.group() for one in EMAIL.finditer(text))
+
+
+def _phones(text: str, region: str) -> Iterator[str]:
+    import phonenumbers
+
+    return (one.raw_string for one in phonenumbers.PhoneNumberMatcher(text, region or None, max_tries=len(text)))
+
+
+def _cards(text: str, _: str) -> Iterator[str]:
+    from stdnum import luhn
+
+    return (one.group() for one in CARD.finditer(text) if luhn.is_valid(re.sub(r"[ -]", "", one.group())))
+
+
+def _ibans(text: str, _: str) -> Iterator[str]:
+    from stdnum import iban
+
+    for one in IBAN.finditer(text):
+        ends = range(len(one.group()), 14, -1)  # words may follow it
+        yield from [one.group()[:end] for end in ends if iban.is_valid(one.group()[:end])][:1]
+
+
+def _secrets(text: str, _: str) -> Iterator[str]:
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+    from detect_secrets.core.scan import scan_line
+    from detect_secrets.settings import transient_settings
+
+    names = [plugin.__name__ for plugin in get_mapping_from_secret_type_to_class().values()]
+    used = [{"name": name} for name in names if name not in GUESSES]
+    with _ONE, transient_settings({"plugins_used": used}):
+        found = {str(one.secret_value) for line in text.splitlines() for one in scan_line(line)}
+    return iter(found)
+
+
+FINDING: dict[str, Callable[[str, str], Iterator[str]]] = {
+    "email": _emails,
+    "phone": _phones,
+    "card": _cards,
+    "iban": _ibans,
+    "secret": _secrets,
+}
+
+
+def problem(kind: object) -> str:
+    """Why that is nothing that can be detected; empty where it is."""
+    name, _, region = kind.partition(":") if type(kind) is str else ("", "", "")
+    if name not in FINDING or (region and (name != "phone" or not re.fullmatch("[A-Z]{2}", region))):
+        return f"one of {list(FINDING)}, or a phone of a region such as phone:US, was required"
+    return ""
+
+
+def count(kinds: Collection[str], texts: Collection[object]) -> int:
+    """How many of these kinds stand in the texts, each that is found by several of them once.
+
+    Raises:
+        ValueError: one is no text, or is longer than `LONGEST`.
+    """
+    found: set[tuple[int, str]] = set()
+    for place, text in enumerate(texts):
+        if type(text) is not str or len(text) > LONGEST:
+            raise ValueError(f"texts of at most {LONGEST} characters were required; got a {type(text).__name__}")
+        for kind in kinds:
+            name, _, region = kind.partition(":")
+            found |= {(place, one) for one in FINDING[name](text, region)}
+    return len(found)
