@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 import pytest
 from test_guarding import GUARD
 from test_shield import PREDICATES, RULES, TEXTS, shield, trace
 
+from wb.adapters import enforcement
+from wb.domain import tools as toolboxes
+from wb.domain.session import Session
 from wb.domain.tools import Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, Verdict
 from wb.guards.runtime import CallGuard, CallWatch
@@ -344,3 +348,27 @@ def test_a_guard_reads_once_a_step_what_it_tells_of_objects(monkeypatch: pytest.
 
 def test_of_a_step_without_a_call_no_circuit_says_anything() -> None:
     assert shield().infer(trace(("", {"age": 3}))) == shield().verdicts(trace(("pay", {}), ("", {}))) == {}
+
+
+def test_a_refusal_says_what_would_comply() -> None:
+    """What the broken rules ask, and nothing where no call can meet them; a call that meets it is allowed."""
+    field = [{"name": "age", "type": "integer"}, {"name": "seen", "type": "boolean"}]
+    box = toolboxes.parse(json.dumps({"tools": [{"name": "pay"}, {"name": "look"}, {"name": "never"}], "state": field}))
+    known = (
+        *(Predicate(name, "action", "", tools=(name,)) for name in ("pay", "look", "never")),
+        Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    )
+    texts = ("ALWAYS (pay IMPLIES adult)", "ALWAYS (pay IMPLIES ONCE look)", "ALWAYS NOT never")
+    rules = RuleSet(known, tuple(Rule(f"r{i}", t, syntax.parse(t), "forbid", quote=t) for i, t in enumerate(texts)))
+    shield = Shield(known, circuit.build(rules, {"pay": ["r0", "r1"], "never": ["r2"]}), toolbox=box)
+    assert shield.required("pay", ["r0"]) == ("age is at least 18",)
+    assert shield.required("never", ["r2"]) == () and shield.required("look", ["r0"]) == ()
+    session = Session(shield)
+    enforcer = enforcement.enforcer(session)
+    session.state({"age": 12})
+    told = enforcer.answer("pay", session.call("pay")).refusal
+    assert "It can comply only where this holds: age is at least 18; and " in told and "look" in told
+    assert "comply" not in enforcer.answer("never", session.call("never")).refusal
+    assert session.call("look").decision == "allow"
+    session.state({"age": 18})
+    assert session.call("pay").decision == "allow"

@@ -286,8 +286,12 @@ def _name(tool: object) -> str:
 def _complying(session: Session, tool: str, violated: tuple[str, ...]) -> tuple[str, ...]:
     """What would comply, as far as the guard can say; nothing of it may stand in the way of a refusal."""
     from wb.guards import examples  # at the first refusal, so that guards are there sooner
+    from wb.shield.shield import Shield
 
+    judge = session.judge
     try:
-        return examples.required(session.judge, tool, violated)
+        return (judge.required if isinstance(judge, Shield) else functools.partial(examples.required, judge))(
+            tool, violated
+        )
     except Exception:
         return ()

@@ -20,11 +20,12 @@ from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.logic.formula import PAST, Formula, predicates, subformulas
+from wb.logic import decide
+from wb.logic.formula import PAST, Eventually, Formula, conjunction, predicates, subformulas
 from wb.logic.objects import Among, Slices, Told, all_of
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.residual import each_step
+from wb.rules.residual import bearing, each_step
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.truths import (
     AmongReader,
@@ -44,6 +45,7 @@ from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference, Monitor
 
 KEPT = 4096
+LONGEST = 300  # characters of what a rule asks of a denied call
 TRIED = 6  # unknown predicates of a circuit whose every completion is tried to tell which of them matter
 
 
@@ -159,6 +161,21 @@ class Shield:
         ]
         read = {name for rule in rules for name in rule.predicates}
         return tuple(dict.fromkeys(source(p) for p in self.predicates if p.kind == "state" and p.name in read))
+
+    def required(self, tool: str, violated: Collection[str]) -> tuple[str, ...]:
+        """What each of the broken rules asks of a call of the tool, in their order, each text once: what would comply.
+
+        It is said in English from the formula and its tests.  Empty where no call of the tool can meet them all, as
+        formulas tell it, or where a text is over `LONGEST`.
+        """
+        from wb.rules import understood  # at the first refusal, so that a shield is there sooner
+
+        ruleset = RuleSet(self.predicates, tuple(self.rules.values()))
+        parts = [bearing(self.rules[rule], tool, ruleset) for rule in violated]
+        if None in parts or not decide.satisfiable(Eventually(conjunction(tuple(parts)))):
+            return ()
+        texts = [understood.asked(part, ruleset).removesuffix(f" in the call of {tool}") for part in parts]
+        return tuple(dict.fromkeys(texts)) if all(len(text) <= LONGEST for text in texts) else ()
 
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
