@@ -484,9 +484,9 @@ class Lookups:
         while True:
             filled = self._filled(known, call, needed, time)
             names = wanted(filled)
-            one = operations.cheapest(filled.open, names) if len(asked) < most else None
+            one = operations.cheapest(filled.open, names) if filled.open and len(asked) < most else None
             if one is None:
-                return filled._replace(asked=tuple(asked))
+                return filled._replace(asked=tuple(asked)) if asked else filled
             asked.append(one.run())
 
     def _filled(self, known: Known, call: Call, needed: Iterable[_Field], time: str | None) -> Filled:

@@ -609,7 +609,9 @@ class Session:
             if self._ask_all and known.open:
                 return None
             found = trying(known.values)
-            names = deciding(found[1]) if known.open else ()
+            if not known.open:
+                return ()
+            names = deciding(found[1])
             return names if names is None else {*names, *self.judge.reads("")}
 
         known = Known(self._state, self._strange)
