@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 from bench import airline
+from bench import operations as beside
+from conftest import ROOT
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -295,3 +297,19 @@ def test_an_operation_of_ones_own_counts_for_its_step_alone() -> None:
 def test_a_source_that_is_none_is_refused(source: dict, type_: str, why: str) -> None:
     with pytest.raises(ToolError, match=why):
         sends({"name": "x", "type": type_, "from": source})
+
+
+# ---- on recorded calls ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("policy", "most"), [("airline", 0.6), ("office", 0.8)])
+def test_on_recorded_calls_fewer_are_asked_and_the_decisions_are_the_same(policy: str, most: float) -> None:
+    if policy == "airline":
+        judge, runs = airline.guard(*airline.BOTH), [run.events for run in airline.runs()[:60]]
+    else:
+        box, ruleset = beside.hidden("office")
+        judge, read = airline.guarded("office", box, ruleset), events.read(ROOT / "policies/office/labelled.jsonl")
+        runs = [tuple(beside.looked_up(run.events)) for run in read[:60]]
+    row = beside.beside(judge, runs)
+    assert row["decisions that differ"] == 0 and min(row["decided"].values()) > 0
+    assert 0 < row["search, loop"] < most * row["search, all"]
