@@ -208,6 +208,9 @@ def sends(*state: dict, rule: str = "NOT is_x") -> CallGuard:
         ("iban", "to DE89 3704 0044 0532 0130 00 please", 1),
         ("iban", "to DE89 3704 0044 0532 0130 01 please", 0),
         ("secret", "password = 'hunter2hunter'\nghp_16C7e42F292c6912E7710c838347Ae178B4a", 2),
+        ("secret", "ghp_16C7e42F292c6912E7710c838347Ae178B4a  # pragma: allowlist secret", 1),
+        ("secret", f"{'a ' * 3990}ghp_16C7e42F292c6912E7710c838347Ae178B4a", 1),
+        ("email", f"{'a' * 50_000}@ {'a@' * 20_000} zoë@bücher.example", 1),
         ("secret", "reservation ZFA04Y of mia_li_3668 for 450 dollars", 0),
     ],
 )

@@ -158,7 +158,8 @@ def tried(judge: Judge, test: GuardTest, database: Database) -> Verdict:
     """
     events, after = history(test, database)
 
-    session = Session(judge, run=test.name, ask=tau_database.answering(lambda: after), clock=lambda: after.now)
+    ask, now = tau_database.answering(lambda: after), lambda: after.now
+    session = Session(judge, run=test.name, ask=ask, clock=now, ask_all=True)  # every broken rule is named
     session.replay(events)
     session.state(tau_database.observable(after, database, test.call))
     return session.call(test.call.tool, test.call.arguments)

@@ -141,14 +141,15 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
 
     A near miss (arXiv 2603.29665) is a call that is labelled *allow*, that the guard allows, and whose result in the
     recording is no error, although when it was asked for a state field that the guard reads at calls of its tool
-    (`Judge.reads`), the clock apart, had no value from the run's own words, states and results: it is unknown there
-    once the recorded lookups and answers are taken out and nobody is asked.
+    (`Judge.reads`), clocks and detectors apart, had no value from the run's own words, states and results: it is
+    unknown there once the recorded lookups and answers are taken out and nobody is asked.
 
     Args:
         happened: the events of whole runs.
         verdicts: what the guard says of each of their calls (`judge`), by `Judged.id`.
     """
-    clocks = {one.name for one in guard.validator.toolbox.state if one.source and one.source.kind == "clock"}
+    sources = {one.name: one.source.kind for one in guard.validator.toolbox.state if one.source}
+    sure = {name for name, kind in sources.items() if kind in ("clock", "detect")}  # told whoever is asked or not
     going: dict[str, tuple[Session, _Echo]] = {}
     counted: Counter[str] = Counter()
     found: dict[str, None] = {}
@@ -179,9 +180,7 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
         except SessionError:  # it does not fit to what came before, so that nothing was allowed
             continue
         if isinstance(event.what, Asked) and all(
-            echo.asked.state.get(field) is not None
-            for field in guard.reads(event.what.call.tool)
-            if field not in clocks
+            echo.asked.state.get(field) is not None for field in guard.reads(event.what.call.tool) if field not in sure
         ):
             found.pop(name, None)
     return tuple(found)

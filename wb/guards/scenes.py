@@ -351,7 +351,7 @@ def decided(judge: Judge, scene: Scene) -> Verdict:
     for step, one in enumerate(given["history"]):
         done = [Asked(Call(one["tool"], one["arguments"])), Result(one["result"])] if "tool" in one else ()
         events += [Event(scene.id, what, step, now) for what in done or [Say(*next(iter(one.items())))]]
-    session = Session(judge, run=scene.id, ask=ask, clock=lambda: given["now"])
+    session = Session(judge, run=scene.id, ask=ask, clock=lambda: given["now"], ask_all=True)
     try:
         session.replay(events)
         return session.call(scene.tool, given["arguments"])

@@ -28,8 +28,8 @@ NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
 # The columns of `inputs`, each with the sources of a field that it lists.
 INPUTS = {
     "to be told": ("told", "clock"),
-    "from other tools": ("result", "lookup"),
-    "from what is said": ("said",),
+    "from other tools": ("result", "lookup", "operation", "detect"),
+    "from what is said": ("said", "question", "step"),
     "from what was done": ("done",),
 }
 
