@@ -70,7 +70,10 @@ BODY = st.one_of(
     st.tuples(FLAT, FLAT).map(lambda two: f"({two[0]}) OR PREVIOUSLY ({two[1]})"),
 )
 RULE = st.tuples(st.sampled_from(ACTS), BODY).map(lambda two: f"ALWAYS ({two[0]} IMPLIES ({two[1]}))")
-CALLS = st.lists(st.tuples(st.sampled_from(ACTS), st.sampled_from("xy")), min_size=1, max_size=4)
+ENDS = st.sampled_from(["done", "awaited", "late", "failed"])  # what is told of a call's result, and when
+CALLS = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.sampled_from("xy"), st.sampled_from([None, 1, 2]), ENDS), min_size=1, max_size=4
+)
 WORLD = st.dictionaries(st.tuples(st.sampled_from(NAMES), st.sampled_from("xyz")), st.sampled_from([True, False]))
 
 
@@ -98,10 +101,17 @@ def decided(judge: object, world: Mapping, calls: list, said: bool, told: bool |
 
     session = Session(judge, ask=ask, answer=answer, record=record, **options)
     session.say("user", "yes, do it")
-    verdicts = []
-    for act, of in calls:
-        session.state({} if told is None else {"s": told})
-        verdicts.append(session.call(act, {"id": of}))
+    verdicts, late = [], []
+    for number, (act, of, *more) in enumerate(calls):
+        step, end = more or (None, "done")
+        if told is not None or number:
+            session.state({} if told is None else {"s": told})
+        verdicts.append(session.call(act, {"id": of}, step, call_id=None if end == "done" else f"c{number}"))
+        if end == "failed" and verdicts[-1].decision == "allow":
+            session.result("no", f"c{number}", True)
+        for one in late:
+            session.result("fine", one)
+        late = [f"c{number}"] * (end == "late" and verdicts[-1].decision == "allow")
     return verdicts, asked, record.getvalue()
 
 
@@ -115,8 +125,14 @@ def decided(judge: object, world: Mapping, calls: list, said: bool, told: bool |
     st.booleans(),
     st.sampled_from([True, False, None]),
 )
-@example(["ALWAYS (pay IMPLIES (ONCE (send AND (is_b))))"], [("send", "x"), ("pay", "x")], {("b", "x"): True},
-         dict.fromkeys(NAMES, 1), True, None)  # fmt: skip
+@example(
+    ["ALWAYS (pay IMPLIES (ONCE (send AND (is_b))))"],
+    [("send", "x", None, "done"), ("pay", "x", None, "awaited")],
+    {("b", "x"): True},
+    dict.fromkeys(NAMES, 1),
+    True,
+    None,
+)
 def test_the_loop_decides_as_asking_all_does_whatever_the_costs(kind, rules, calls, world, costs, said, told) -> None:
     judge = judges(rules, costs)[kind]
     loop, asked, record = decided(judge, world, calls, said, told)
