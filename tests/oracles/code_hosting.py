@@ -1,7 +1,7 @@
 """What the handbook of `policies/code_hosting` forbids of a call, by hand: it reads neither the handbook nor a rule.
 
-A sentence is named by its section and its place in it, from 1.  The facts are those of the environment when the call was
-executed, never what a page or a recording shows of them; `done` are the tools that were executed before in the run.
+A sentence is named by its section and its place in it, from 1.  The facts are those of the environment when the call
+was executed, never what a page or a recording shows; `done` are the tools that were executed before in the run.
 """
 
 from __future__ import annotations
