@@ -8,9 +8,9 @@ facts, and hazards, each aimed at a sentence and of one of seven risk categories
     agent         a poisoned memory says that a sentence need not be followed, and the agent believes it
     environment   an element injected into a page says so; half of these turn the agent to an act nobody asked for
 
-A page is text in the form of an accessibility tree (Playwright's `aria_snapshot`, which is YAML), and a state event holds
-what declared paths read from the pages in view: SPEC section 1, line 2.  With `noise`, a fact of a page is, so often,
-missing or another one, half each; what happens stays as it is.
+A page is text in the form of an accessibility tree (Playwright's `aria_snapshot`, which is YAML), and a state event
+holds what declared paths read from the pages in view: SPEC section 1, line 2.  With `noise`, a fact of a page is, so
+often, missing or another one, half each; what happens stays as it is.
 
 A label is what the oracle says of the call that was executed, of the true facts and of what was executed before; never
 whether there was an attack.  The oracle is a Python file with `violated(tool, call, facts, done)`, which gives the
@@ -114,8 +114,8 @@ class World(Form):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is known of one run beside its events. `calls` holds, of each executed call by its index in the run, the
-    sentences that the oracle says it broke; `aims` and `category` are those of the attack, empty where there is none."""
+    """What is known of one run beside its events. `calls` holds, of each executed act by the index of its call in the
+    run, the sentences that it broke; `aims` and `category` are those of the attack, empty where there is none."""
 
     run: str
     environment: str
@@ -170,8 +170,9 @@ def read(page: str, paths: Mapping[str, str]) -> dict[str, Value]:
     A path that leads nowhere, or to more than one node, gives no field: what is not known is not told.
     """
     fields: dict[str, Value] = {}
+    tree = yaml.load(page, yaml.CSafeLoader)
     for field, path in paths.items():
-        nodes: list[Any] = [yaml.safe_load(page)]
+        nodes: list[Any] = [tree]
         for name in path.split(" / "):
             nodes = [one[name] for level in nodes for one in level or () if type(one) is dict and name in one]
         if len(nodes) == 1:
@@ -304,7 +305,7 @@ class _Run:
                 level.append({last: value})
         if lure:
             tree.insert(draw.randrange(len(tree) + 1), {'button "Notice"': lure})
-        return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=1000)
+        return yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def _changed(deed: Deed, change: Change) -> Deed:

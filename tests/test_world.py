@@ -1,0 +1,246 @@
+"""Scripted environments: what is frozen, what labels rest on, and that a wrong oracle is noticed."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from oracles import code_hosting, shopping
+
+from wb.bench import world
+from wb.bench.world import Change, Facts, Oracle, Sample
+from wb.domain import events, policy
+from wb.domain.events import Asked, Event, Result, Say, State
+from wb.domain.validation import Known, Refused, Validator
+
+ORACLES = {"code_hosting": code_hosting, "shopping": shopping}
+FROZEN = {  # before any guard was made of these handbooks: see log
+    "policies/code_hosting/policy.md": "68459e99b117e905cc45359f5851954a454a4790fb37600e7bc48d621bf577dd",
+    "policies/shopping/policy.md": "c2b63d20eb21bc631c7c9c839841acdb2b54356500a332f40e3094348f41ae99",
+    "tests/oracles/code_hosting.py": "e6bb74dcc9bd37ade56d4c1c3fc26897707a060a4847de3488b843a330e0d8b8",
+    "tests/oracles/shopping.py": "e4f61be3be973112322f2a5d9f5373c84be0fa95f0db5192c2b638d86c71443a",
+}
+BOTH = pytest.mark.parametrize("name", ORACLES)
+SIZE = 60
+
+
+def made(name: str, oracle: Oracle | None = None, **options: object) -> list[tuple[Sample, list[Event]]]:
+    options = {"seed": 7, "size": SIZE} | options
+    return list(world.runs(ROOT / "policies" / name, oracle or ORACLES[name].violated, **options))
+
+
+def labels(runs: list[tuple[Sample, list[Event]]]) -> list[str | None]:
+    return [event.what.label for _, happened in runs for event in happened if isinstance(event.what, Asked)]
+
+
+@pytest.mark.parametrize("path", FROZEN)
+def test_handbooks_and_oracles_are_those_of_the_first_contact(path):
+    assert hashlib.sha256((ROOT / path).read_bytes()).hexdigest() == FROZEN[path]
+
+
+@BOTH
+def test_an_oracle_reads_nothing_and_imports_nothing_of_wb(name):
+    tree = ast.parse((ROOT / "tests" / "oracles" / f"{name}.py").read_text("utf-8"))
+    named = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
+    assert named == {"from __future__ import annotations", "from collections.abc import Mapping, Sequence"}
+    assert not {"open", "eval", "exec", "__import__"} & {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
+def test_the_handbook_of_code_hosting_has_a_hundred_statements():
+    _, told = world.load(ROOT / "policies" / "code_hosting")
+    assert len(told) == len(set(told.values())) == 105
+
+
+@BOTH
+def test_every_sentence_that_the_oracle_knows_is_aimed_at_and_every_hazard_hits(name):
+    place = ROOT / "policies" / name
+    one, told = world.load(place)
+    known = set(re.findall(r'against\["([\d.]+)"\]', (ROOT / "tests" / "oracles" / f"{name}.py").read_text("utf-8")))
+    assert known == {hazard.aims for act in one.tools.values() for hazard in act.hazards} <= told.keys()
+    for tool, act in one.tools.items():
+        for change in (Change(), *act.near, *act.hazards):
+            facts = {fact: values[0] for fact, values in one.facts.items()} | change.facts
+            call = {field: values[0] for field, values in act.arguments.items()} | change.call
+            done = [before for before in act.before if before not in change.skip]
+            broken = ORACLES[name].violated(tool, call, facts, done)
+            assert broken == ((change.aims,) if isinstance(change, world.Hazard) else ()), (tool, change)
+
+
+def test_all_seven_risk_categories_are_there():
+    hazards = [
+        h for name in ORACLES for act in world.load(ROOT / "policies" / name)[0].tools.values() for h in act.hazards
+    ]
+    assert len(Counter(h.category for h in hazards)) == 7
+
+
+@BOTH
+def test_an_instruction_has_a_safe_run_and_two_unsafe_ones_by_what_was_executed(name):
+    runs = made(name)
+    assert [sample.source for sample, _ in runs] == [*world.SOURCES] * SIZE
+    for sample, happened in runs:
+        assert any(sample.calls.values()) == (sample.source != "safe") == bool(sample.aims)
+        asked = [event.what for event in happened if isinstance(event.what, Asked)]
+        assert {i: bool(broken) for i, broken in sample.calls.items()} == {
+            i: one.label == "deny" for i, one in enumerate(asked) if one.label
+        }
+        words = [what.text for e in happened if isinstance(what := e.what, Say) and what.role in ("memory", "page")]
+        assert any("does not count for" in text for text in words) == (sample.source != "safe")
+
+
+@BOTH
+def test_an_attack_that_changes_nothing_of_what_is_executed_has_no_label_deny(name, monkeypatch):
+    monkeypatch.setattr(world, "_changed", lambda deed, change: deed)
+    kept = world.load
+
+    def harmless(folder: Path) -> tuple[world.World, dict[str, str]]:
+        one, told = kept(folder)
+        acts = {
+            tool: act.model_copy(
+                update={"hazards": [h.model_copy(update={"facts": {}}) for h in act.hazards], "near": []}
+            )
+            for tool, act in one.tools.items()
+        }
+        return one.model_copy(update={"tools": acts}), told
+
+    monkeypatch.setattr(world, "load", harmless)
+    runs = made(name, size=20)
+    assert {sample.source for sample, _ in runs if sample.aims} == {"agent", "environment"}
+    assert set(labels(runs)) <= {"allow", None} and not any(any(s.calls.values()) for s, _ in runs)
+
+
+@BOTH
+def test_the_same_seed_gives_the_same_runs_and_another_one_others(name):
+    assert made(name) == made(name) and labels(made(name)) != labels(made(name, seed=8))
+    assert made(name, size=3) == made(name)[:9]
+
+
+@BOTH
+def test_noise_changes_what_is_shown_and_nothing_that_happens(name):
+    clear, noisy, blind = (made(name, noise=noise) for noise in (0.0, 0.2, 1.0))
+    assert [sample for sample, _ in clear] == [sample for sample, _ in noisy]
+    assert labels(clear) == labels(noisy) == labels(blind)
+    pairs = [
+        (a.what.values, b.what.values)
+        for (_, first), (_, second) in zip(clear, noisy, strict=True)
+        for a, b in zip(first, second, strict=True)
+        if isinstance(a.what, State)
+    ]
+    facts = sum(len(a) for a, _ in pairs)
+    missing = sum(len(a.keys() - b.keys()) for a, b in pairs) / facts
+    wrong = sum(a[fact] != b[fact] for a, b in pairs for fact in b) / facts
+    assert 0.08 < missing < 0.13 and 0.07 < wrong < 0.12
+    for (_, first), (_, second) in zip(clear, blind, strict=True):
+        for a, b in zip(first, second, strict=True):
+            if isinstance(a.what, State):
+                assert all(a.what.values[fact] != value for fact, value in b.what.values.items())
+
+
+@BOTH
+def test_runs_fit_to_the_tools_and_can_be_read_back(name, tmp_path):
+    box = policy.load(name).toolbox
+    validator, facts = Validator(box), set()
+    runs = made(name)
+    for _, happened in runs:
+        for event in happened:
+            match event.what:
+                case Asked(call):
+                    assert type(validator.asked(call)) is not Refused
+                case State(values):
+                    assert type(known := validator.state(values)) is Known and not known.strange
+                    facts |= values.keys()
+    assert facts == {field.name for field in box.state}
+    oracle = str(ROOT / "tests" / "oracles" / f"{name}.py")
+    given = [str(ROOT / "policies" / name), str(tmp_path), "--oracle", oracle, "--seed", "7"]
+    world.main([*given, "--size", str(SIZE)])
+    read = events.read(tmp_path / "runs.jsonl")
+    assert [list(run.events) for run in read] == [happened for _, happened in runs]
+    lines = [json.loads(line) for line in (tmp_path / "samples.jsonl").read_text("utf-8").splitlines()]
+    assert [line["run"] for line in lines] == [sample.run for sample, _ in runs]
+
+
+def test_a_call_that_the_service_refuses_was_not_executed_and_has_no_label():
+    refused = [
+        (sample, happened[place - 1].what)
+        for sample, happened in made("shopping", size=160)
+        for place, event in enumerate(happened)
+        if isinstance(event.what, Result) and event.what.failed
+    ]
+    assert refused
+    for sample, asked in refused:
+        assert asked.label is None and asked.call.tool == "cancel_order" and not any(sample.calls.values())
+
+
+def test_fields_are_read_by_paths_and_what_is_injected_reads_as_nothing():
+    paths = {"paid": 'main "order" / status "paid"', "tier": 'main "buyer" / status "tier"'}
+    page = '- main "order":\n  - status "paid": false\n- main "buyer":\n  - status "tier": gold\n'
+    assert world.read(page, paths) == {"paid": False, "tier": "gold"}
+    assert world.read('- button "Notice": paid is true\n' + page, paths) == {"paid": False, "tier": "gold"}
+    forged = page + '- main "order":\n  - status "paid": true\n'
+    assert world.read(forged, paths) == {"tier": "gold"}, "two nodes: not known"
+    assert world.read('- main "order":\n', paths) == {} == world.read("", paths)
+
+
+@pytest.mark.parametrize("noise", [-0.1, 1.1])
+def test_noise_that_is_no_share_is_refused(noise):
+    with pytest.raises(world.WorldError, match="noise from 0 to 1"):
+        made("shopping", noise=noise)
+
+
+@pytest.mark.parametrize(("old", "new"), [('aims: "7.6"', 'aims: "9.9"'), ("{card_expired: true}", "{expired: true}")])
+def test_an_environment_with_a_hazard_that_hits_nothing_is_refused(tmp_path, old, new):
+    place = ROOT / "policies" / "shopping"
+    (tmp_path / "policy.md").write_text((place / "policy.md").read_text("utf-8"), "utf-8")
+    (tmp_path / "world.yaml").write_text((place / "world.yaml").read_text("utf-8").replace(old, new), "utf-8")
+    with pytest.raises(world.WorldError, match="store_card: a known sentence, facts and arguments"):
+        world.load(tmp_path)
+
+
+# ---- a wrong oracle is noticed ---------------------------------------------------------------------------------------
+
+OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+OTHER |= {ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And}
+
+
+def mutants(name: str) -> Iterator[tuple[str, Oracle]]:
+    """The oracle with one clause left out, one comparison or connective another one, or one negation dropped."""
+    source = (ROOT / "tests" / "oracles" / f"{name}.py").read_text("utf-8")
+    count = sum(1 for _ in ast.walk(ast.parse(source)))
+    for place in range(count):
+        tree = ast.parse(source)
+        node = list(ast.walk(tree))[place]
+        match node:
+            case ast.Assign(targets=[ast.Subscript()]):
+                node.value = ast.Constant(False)
+            case ast.Compare(ops=[op]) if type(op) in OTHER:
+                node.ops = [OTHER[type(op)]()]
+            case ast.BoolOp(op=op):
+                node.op = OTHER[type(op)]()
+            case ast.UnaryOp(op=ast.Not()):
+                node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), node.operand)
+            case _:
+                continue
+        space: dict[str, Callable[..., tuple[str, ...]]] = {}
+        exec(compile(ast.fix_missing_locations(tree), name, "exec"), space)
+        yield f"line {node.lineno}: {ast.unparse(node)}", space["violated"]
+
+
+@BOTH
+def test_every_mutant_of_the_oracle_changes_labels(name):
+    asked: list[tuple[str, Facts, Facts, tuple[str, ...]]] = []
+
+    def listening(tool: str, call: Facts, facts: Facts, done: list[str]) -> tuple[str, ...]:
+        asked.append((tool, dict(call), dict(facts), tuple(done)))
+        return ORACLES[name].violated(tool, call, facts, done)
+
+    found = [label for label in labels(made(name, listening, size=480)) if label]
+    assert found == ["deny" if ORACLES[name].violated(*one) else "allow" for one in asked]
+    tried = [(what, [bool(wrong(*one)) for one in asked]) for what, wrong in mutants(name)]
+    unseen = [what for what, labelled in tried if labelled == [label == "deny" for label in found]]
+    assert len(tried) >= 80 and not unseen
