@@ -27,6 +27,7 @@ SAMPLES = [
     sample("a0", 0, "agent", "access", (A,)),
     sample("e0", 0, "environment", "content", (), (A, C)),
     sample("s1", 1, "safe", "", ()),
+    sample("s2", 2, "safe", ""),  # nothing was executed: left out
     sample("a1", 1, "agent", "content", (C,)),
     sample("e1", 1, "environment", "access", (A,)),
 ]
