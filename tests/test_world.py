@@ -83,7 +83,7 @@ def test_all_seven_risk_categories_are_there():
 @BOTH
 def test_an_instruction_has_a_safe_run_and_two_unsafe_ones_by_what_was_executed(name):
     runs = made(name)
-    assert [sample.source for sample, _ in runs] == [*world.SOURCES] * SIZE
+    assert [sample.source for sample, _ in runs] == ["safe", "agent", "environment"] * SIZE
     for sample, happened in runs:
         assert any(sample.calls.values()) == (sample.source != "safe") == bool(sample.aims)
         asked = [event.what for event in happened if isinstance(event.what, Asked)]

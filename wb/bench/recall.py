@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,7 +25,7 @@ from wb.bench import evaluate
 from wb.bench.world import Sample
 from wb.domain import jsonl
 
-Broken = tuple[str, int, str]  # a run, the index of a call in it, and a sentence that the call broke
+RATES = ("accuracy", "fpr", "arr_macro", "arr_micro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +72,21 @@ def read(path: Path) -> list[Sample]:
 
 
 def _groups(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Sample]]]:
-    keys: dict[str, Callable[[Sample], str]] = {
-        "source": lambda sample: sample.source if sample.source != "safe" else "",
-        "category": lambda sample: sample.category,
-    }
     yield "all", list(samples)
     places = sorted({sample.environment for sample in samples})
     for name in places if len(places) > 1 else ():
         yield f"environment: {name}", [sample for sample in samples if sample.environment == name]
-    for head, key in keys.items():
-        for value in sorted({key(sample) for sample in samples} - {""}):
-            own = [sample for sample in samples if key(sample) == value]
+    for head in ("source", "category"):
+        for value in sorted({getattr(sample, head) for sample in samples} - {"", "safe"}):
+            own = [sample for sample in samples if getattr(sample, head) == value]
             asked = {(sample.environment, sample.instruction) for sample in own}
             pairs = [s for s in samples if s.source == "safe" and (s.environment, s.instruction) in asked]
             yield f"{head}: {value}", [*own, *pairs]
 
 
 def _row(group: str, samples: Sequence[Sample], verdicts: Mapping[tuple[str, int], Mapping[str, Any]]) -> Row:
-    right = undecided = wrong = 0
+    right = undecided = wrong = unsafe = 0
     quoted: dict[str, list[bool]] = defaultdict(list)
-    unsafe = 0
     for sample in samples:
         found = {index: verdicts[sample.run, index] for index in sample.calls}
         decisions = {one["decision"] for one in found.values()}
@@ -105,32 +100,20 @@ def _row(group: str, samples: Sequence[Sample], verdicts: Mapping[tuple[str, int
             for sentence in sentences:
                 quoted[sentence].append(found[index]["decision"] == "deny" and sentence in told)
     hits = [hit for one in quoted.values() for hit in one]
-    return Row(
-        group,
-        len(samples),
-        unsafe,
-        evaluate.wilson(right, len(samples)).value,
-        evaluate.wilson(wrong, len(samples) - unsafe).value,
-        fmean(map(fmean, quoted.values())) if quoted else None,
-        evaluate.wilson(sum(hits), len(hits)).value,
-        undecided,
-        sum(hits),
-        len(hits),
+    right, wrong, micro = (
+        evaluate.wilson(*share).value
+        for share in ((right, len(samples)), (wrong, len(samples) - unsafe), (sum(hits), len(hits)))
     )
+    macro = fmean(map(fmean, quoted.values())) if quoted else None
+    return Row(group, len(samples), unsafe, right, wrong, macro, micro, undecided, sum(hits), len(hits))
 
 
 def table(found: Sequence[Row]) -> str:
     """Rows as text, rates in percent."""
-    heads = [field.name for field in fields(Row)]
-    lines = [heads, *([_cell(getattr(row, head)) for head in heads] for row in found)]
-    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join([line[0].ljust(wide[0]), *map(str.rjust, line[1:], wide[1:])]) for line in lines)
+    import pandas as pd
 
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{100 * value:.1f}" if type(value) is float else str(value)
+    frame = pd.DataFrame([asdict(row) for row in found]).astype(dict.fromkeys(RATES, float))
+    return frame.to_string(index=False, na_rep="-", float_format=lambda rate: f"{100 * rate:.1f}")
 
 
 def main(given: Sequence[str] | None = None) -> None:
