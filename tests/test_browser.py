@@ -365,7 +365,7 @@ def test_one_click_decides_what_is_alike_and_the_labelled_calls_are_counted(hire
     """What is open in groups, what was set aside beside it, one reason for three sentences, and a prefilled rule."""
     folder = hire / "hire"
     (folder / "policy.md").write_text(BOATS.replace("in haste.", "in haste unless it has rested.") + LIABLE, "utf-8")
-    (folder / "runs.jsonl").write_text(BOAT_RUNS + "\n", "utf-8")
+    (folder / "labelled.jsonl").write_text(BOAT_RUNS + "\n", "utf-8")
     with jupyterlab(hire, home(hire), "--policy", str(folder)) as address, browser() as opened:
         page, asked = opened()
         (copy,) = (hire / "artifacts" / "lab").glob(f"hire-*/{UPSTREAM}.ipynb")

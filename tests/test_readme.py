@@ -125,7 +125,7 @@ def test_the_files_that_readme_shows_are_what_is_read(tmp_path: Path) -> None:
 
 def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     """The forms of its table, as fields of a domain with the tools that they name."""
-    given = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "level", "reader")}}
+    given = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "level", "reader", "body")}}
     listed = [
         {"name": "get_reader", "mutating": False, "parameters": given},
         *[{"name": name, "parameters": given} for name in ("lend_book", "set_level")],
@@ -137,7 +137,9 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     shown = [one for cell in cells for one in re.findall(r"`(.*?)`", cell)]
     told = {"name": "old", "type": "string"}
     sources = [json.loads(text) for text in shown]
-    typed = {'{"step": "calls"}': "integer"} | {text: "boolean" for text in shown if text.startswith('{"question"')}
+    typed = {'{"step": "calls"}': "integer"} | {
+        text: "boolean" for text in shown if text.startswith(('{"question"', '{"detect"'))
+    }
     fields = [
         {"name": f"f{i}", "type": typed.get(text, "string"), "from": source}
         for i, (text, source) in enumerate(zip(shown, sources, strict=True))
@@ -178,6 +180,8 @@ EXECUTED = {
     "wb verify": "test_build.py",
     "wb check": "test_build.py",
     "wb judge": "test_build.py",
+    "python -m wb.bench.world": "test_world.py",
+    "python -m wb.bench.recall": "test_recall.py",
     "wb diff": "test_build.py",
     "wb live": "test_experiment.py",
     "wb run --policy airline -p live=": "test_experiment.py",

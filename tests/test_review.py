@@ -375,8 +375,8 @@ You must rent a boat.
 
 @pytest.fixture
 def many(tmp_path: Path) -> Desk:
-    (tmp_path / "runs.jsonl").write_text("\n".join(RUNS) + "\n", "utf-8")
-    return replace(desk(tmp_path, MANY), runs=tmp_path / "runs.jsonl")
+    (tmp_path / "labelled.jsonl").write_text("\n".join(RUNS) + "\n", "utf-8")
+    return replace(desk(tmp_path, MANY), runs=tmp_path / "labelled.jsonl")
 
 
 def texts(row: dict[str, object]) -> list[str]:

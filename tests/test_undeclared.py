@@ -169,7 +169,7 @@ def test_one_call_of_one_run_is_in_the_singular():
     assert verdicts.tables(judged(guard, call("look")), {}, {})[0].title == "1 call in 1 run"
     both = judged(guard, call("pay") | {"label": "deny"}, call("look"))
     titles = [table.title for table in verdicts.tables(both, {}, {})]
-    assert titles[0] == "2 calls in 1 run" and titles[1].startswith("1 of 1 labelled call decided")
+    assert titles[0] == "2 calls in 1 run" and titles[1].startswith("violating denied 1 of 1: 100.0 %")
 
 
 ASKING = tools.parse(

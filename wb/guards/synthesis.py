@@ -299,7 +299,10 @@ def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Se
     """The author asked again: a corrected attempt for each draft, None where there is no answer."""
 
     def revise(drafts: Sequence[Draft]) -> list[Attempt | None]:
-        asked = [i for i, d in enumerate(drafts) if authored(d.contract) and d.source != UNSAID]
+        silent = (UNSAID, UNANSWERED)  # there is nothing to mend: what has no reply is asked for again by the next run
+        asked = [
+            i for i, d in enumerate(drafts) if authored(d.contract) and without(d.source, d.contract) not in silent
+        ]
         replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences) for i in asked])
         found = [None if authored(d.contract) else Attempt(alone(d.contract)) for d in drafts]
         for i, reply in zip(asked, replies, strict=True):

@@ -116,7 +116,7 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
             shape = {"panel": panel, "listed": panel == 0, "hollow": hollow, "intervals": intervals}
             series.append(Series(look, values, labels, name, "markers", **shape))
     panels = tuple("FPR" if rate == "fpr" else rate for rate in show.RATES)
-    title = f"Methods on the {split} cases (hollow: published)"
+    title = f"Methods on {split} cases (hollow: published)"
     return Figure(title, tuple(series), PERCENT, panels=panels, height=420)
 
 

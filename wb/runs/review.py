@@ -303,9 +303,9 @@ def open(policy: Policy, found: Extracted, file: Path, runs: str | Path = "") ->
     """The view of a document, to be clicked in JupyterLab; in a run, its sentences as a table.
 
     `file` is where the decisions stand; `runs` are recorded runs whose calls are counted after each decision, else
-    those beside the policy (`runs.jsonl`), where there are any.
+    the policy's own (`labelled.jsonl` beside it), where there are any.
     """
-    beside = file.with_name(file.name.replace("decisions.yaml", "runs.jsonl"))
+    beside = file.with_name(file.name.replace("decisions.yaml", "labelled.jsonl"))
     desk = Desk(policy, found, file, Path(runs) if runs else beside if beside.is_file() else None)
     return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _page()(desk)
 
