@@ -1,5 +1,5 @@
-"""The command line: `wb run`, `tour`, `lab`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`,
-`export`, `check`.
+"""The command line: `wb run`, `sweep`, `tour`, `lab`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`,
+`report`, `export`, `check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -92,6 +92,62 @@ def run(
             raise KeyboardInterrupt("stopped after the run was finished; `wb report` writes its report") from None
     for line in pipeline.stale(here, steps):
         print(f"{'stale':17}{line}")
+
+
+@app.command()
+def sweep(
+    policy: Annotated[list[str] | None, typer.Option(metavar="P", help=f"{PLACE} May be repeated.")] = None,
+    model: Annotated[list[str] | None, typer.Option(metavar="M", help="As in `wb run`; may be repeated.")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=V,V", help="Values of a parameter of the notebooks; may be repeated."),
+    ] = None,
+    last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Notebooks at once on this machine; 2.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, whose workers see this folder.")
+    ] = None,
+) -> None:
+    """Run the notebooks for every combination of policies, models and values of parameters; stages that several share
+    are made once, and what is finished and unchanged is kept.
+
+    Ends with one table, a row a combination, and a report and figures that lay them over one another; with 1 where one
+    failed, which leaves the others alone.
+    """
+    from wb.runs import cards, notebook, progress
+    from wb.runs import export as exports
+    from wb.runs import report as reports
+    from wb.runs import sweep as sweeps
+    from wb.runs.progress import Notice
+
+    if workers and scheduler:
+        raise ValueError(f"either --workers or --scheduler may be given; got {workers} and {scheduler}")
+    here, whole = paths.project(), {"policy": policy, "model": model}
+    named = {name: ",".join(texts) for name, texts in whole.items() if texts}  # of each -p, none may be one of these
+    values = {name: sweeps.split(name, text) for name, text in _values(parameter or [], **named).items()}
+    points = sweeps.plan(here, values | {name: texts for name, texts in whole.items() if texts}, last=last)
+    notebook.check()
+    names = [node.name for point in points for node in sweeps.nodes(point)]
+    with _stoppable(), progress.Display(names, progress.console(error=True)) as tell:
+        ended = sweeps.run(here, points, tell, workers=workers or 2, scheduler=scheduler)
+        tell(Notice("sweep", "running", note="table, report and figures"))
+        rows = sweeps.table(ended)
+        found = list({one.version.folder: one.version for one in ended if one.version}.values())
+        place = here.artifacts / "sweeps" / paths.digest([version.key for version in found])[:12]
+        if found:
+            path = _report(here, found, None)
+            index = exports.write(reports.named(here, found), place)
+            paths.write_whole(place / "table.csv", sweeps.to_csv(rows))
+    shown = [{name: _cell(value) for name, value in row.items()} for row in rows]
+    progress.console().print(cards.table(shown, title="sweep"), crop=False)
+    for why in dict.fromkeys(one.why for one in ended if one.why):
+        print(f"wb: {why}", file=sys.stderr)
+    if found:
+        print(f"{'table':17}{place / 'table.csv'}\n{'figures':17}{index}\n{'report':17}{path}")
+    if len(found) == 0 or any(one.why for one in ended):
+        raise typer.Exit(1)
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

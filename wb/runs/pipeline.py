@@ -155,14 +155,10 @@ def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Vers
         Stopped: Ctrl-C; finished stages are kept.
     """
     done: dict[str, Version] = {}
-    _spending(here).unlink(missing_ok=True)
+    spending(here).unlink(missing_ok=True)
     for step in steps:
         try:
-            artifact.sweep(here, step.stage)
-            upstream = {stage: done[stage] for stage in step.notebook.reads}
-            done[step.stage] = (
-                _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
-            )
+            done[step.stage] = advance(here, step, {stage: done[stage] for stage in step.notebook.reads}, tell)
         except KeyboardInterrupt:
             kept = ", ".join(f"{stage} ({version.key})" for stage, version in done.items()) or "nothing was finished"
             raise Stopped(
@@ -170,6 +166,12 @@ def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Vers
                 f"were made in {step.stage} are not asked for again."
             ) from None
     return done
+
+
+def advance(here: Project, step: Planned, upstream: Mapping[str, Version], tell: Tell) -> Version:
+    """One step of a plan: the version of its stage that is made, kept or taken."""
+    artifact.sweep(here, step.stage)
+    return (_made_or_kept if step.runs else _taken)(here, step, upstream, tell)
 
 
 def inputs_of(here: Project, step: Planned, upstream: Mapping[str, Version]) -> Inputs:
@@ -269,7 +271,7 @@ def _executed(
         "WB_ARTIFACTS": str(here.artifacts),
         "PYTHONPATH": path,
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        "WB_SPENDING": str(_spending(here)),
+        "WB_SPENDING": os.environ.get("WB_SPENDING") or str(spending(here)),
     }
     output = folder / artifact.NOTEBOOK
     try:
@@ -291,7 +293,7 @@ def _executed(
     return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
 
 
-def _spending(here: Project) -> Path:
+def spending(here: Project) -> Path:
     """Where the stages of this run keep account of the one budget for models that they share."""
     return here.artifacts / ".spending" / f"{os.getpid()}.jsonl"
 

@@ -50,7 +50,8 @@ def console(*, error: bool = False) -> Console:
 
 
 class Display:
-    """Shows the events of a run while it is open: stage, cell, elapsed time and what is done, in one moving line.
+    """Shows the events of a run while it is open: stage, cell, elapsed time and what is done, in a moving line for each
+    stage at work.
 
     Where the console is no terminal, each stage gets one plain line when it is done, and a line says every few
     seconds (`quiet`) where the work is and what is done there.
@@ -61,8 +62,7 @@ class Display:
         from rich.table import Column
 
         self._console, self._quiet = console, quiet
-        self._running: Notice | None = None
-        self._began = 0.0
+        self._running: dict[str, tuple[Notice, float]] = {}  # by stage, with when it began
         self._closed = threading.Event()
         self._beat = threading.Thread(target=self._report_progress, daemon=True)
         self._width = max(map(len, stages), default=0)
@@ -75,7 +75,7 @@ class Display:
             TextColumn("{task.fields[doing]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False),
         )
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = None
+        self._tasks: dict[str, int] = {}
 
     def __enter__(self) -> Display:
         self._progress.start()
@@ -94,10 +94,9 @@ class Display:
         if event.what == "running":
             self._move(event)
             return
-        self._running = None
-        if event.what in ("made", "kept", "taken") and self._task is not None:
-            self._progress.remove_task(self._task)
-            self._task = None
+        self._running.pop(event.stage, None)
+        if event.what in ("made", "kept", "taken") and event.stage in self._tasks:
+            self._progress.remove_task(self._tasks.pop(event.stage))
         words = (f"{event.stage:{self._width}}  ", (f"{event.what:7}", COLOURS[event.what]), f"  {event.note}")
         self._console.print(Text.assemble(*words), soft_wrap=True, highlight=False)
 
@@ -105,22 +104,19 @@ class Display:
         wait = min(self._quiet, 0.5)  # the first line is soon: what was imported before it took seconds
         while not self._closed.wait(wait):
             wait = self._quiet
-            if (event := self._running) is not None:
+            for event, began in tuple(self._running.values()):
                 where = f"cell {event.cell} of {event.cells}, " if event.cells else "" if event.note else "starting, "
                 doing = f": {event.note}" if event.note else ""
-                line = f"{event.stage:{self._width}}  ...      {where}{time.monotonic() - self._began:.0f} s{doing}"
+                line = f"{event.stage:{self._width}}  ...      {where}{time.monotonic() - began:.0f} s{doing}"
                 self._console.print(line, soft_wrap=True, highlight=False, markup=False)
 
     def _move(self, event: Notice) -> None:
-        if self._running is None:
-            self._began = time.monotonic()
-        self._running = event
-        if self._task is None:
-            self._task = self._progress.add_task(event.stage, total=None, where="", doing="")
-        where = f"cell {event.cell}/{event.cells}" if event.cells else ""
-        self._progress.update(
-            self._task, completed=event.cell, total=event.cells or None, where=where, doing=event.note
-        )
+        _, began = self._running.get(event.stage, (event, time.monotonic()))
+        self._running[event.stage] = event, began
+        if event.stage not in self._tasks:
+            self._tasks[event.stage] = self._progress.add_task(event.stage, total=None, where="", doing="")
+        task, where = self._tasks[event.stage], f"cell {event.cell}/{event.cells}" if event.cells else ""
+        self._progress.update(task, completed=event.cell, total=event.cells or None, where=where, doing=event.note)
         self._progress.refresh()
 
 
