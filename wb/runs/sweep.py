@@ -28,6 +28,7 @@ from wb.runs.progress import Notice, Tell
 if TYPE_CHECKING:
     from distributed import Client
 
+CONNECT_S = 10  # for a scheduler to answer
 WHOLE = (*report.TRAITS, *store.FILES)  # a comma is part of such a value
 SETTINGS = {
     "distributed.nanny.pre-spawn-environ": {},  # the environment of `wb run`: Dask would set the number of threads
@@ -171,7 +172,7 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Client]:
         raise ArtifactError(f"a sweep needs dask[distributed]; {error}: run `python3 go.py run`") from None
     if scheduler:
         try:
-            with distributed.Client(scheduler) as client:
+            with distributed.Client(scheduler, timeout=CONNECT_S) as client:
                 yield client
         except OSError as error:
             raise ArtifactError(f"--scheduler: a running scheduler was required at {scheduler}; {error}") from None
