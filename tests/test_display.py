@@ -52,3 +52,16 @@ def test_a_terminal_sees_stage_cell_and_time():
     text = shown(True)
     for words in ("01_a", "cell 2/3", "How [vague]?", "0:00:00", "made     abc in 2.0 s"):
         assert words in text
+
+
+def test_of_two_stages_at_work_each_has_its_line_and_one_that_ends_does_not_silence_the_other():
+    text = io.StringIO()
+    with progress.Display(["01_a", "02_bb"], Console(file=text, force_terminal=False, width=100), quiet=0.05) as tell:
+        tell(Notice("01_a", "running", 1, 3))
+        tell(Notice("02_bb", "running", 2, 9))
+        time.sleep(0.12)
+        tell(Notice("01_a", "made", note="x"))
+        time.sleep(0.12)
+    before, after = text.getvalue().split("01_a   made     x\n")
+    assert "cell 1 of 3" in before and "cell 2 of 9" in before
+    assert "cell 2 of 9" in after and "01_a" not in after

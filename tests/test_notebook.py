@@ -126,6 +126,48 @@ def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, texts):
             notebook.typed(book, name, text)
 
 
+RANGES = """share = 0.5  # a part, 0..1; of 3..9 no word
+least: int = 2  # k, 1.. (Eq. 3)
+below = -3  # -5..-1
+text = "0..1"  # 2..3
+yes = True  # 0..0
+free = 4  # version 1.2, ...
+dots = 4  # 1...9
+"""
+
+
+def test_a_number_may_have_a_range_in_the_comment_on_it(tmp_path):
+    assert load(tmp_path, parameters=RANGES).ranges == {"share": "0..1", "least": "1..", "below": "-5..-1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting", "others", "declared"),
+    [
+        ("share", "0 0.5 1", "-0.01 1.01 1e999", "0..1"),
+        ("least", "1 99", "0", "1.."),
+        ("below", "-5 -1", "-6 0", "-5.."),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused(tmp_path, name, fitting, others, declared):
+    book = load(tmp_path, parameters=RANGES)
+    assert [notebook.typed(book, name, text) for text in fitting.split()] == [float(text) for text in fitting.split()]
+    for text in others.split():
+        with pytest.raises(NotebookError, match=rf"{name} must be in {declared}.*, as the comment.*; got '{text}'"):
+            notebook.typed(book, name, text)
+    with pytest.raises(NotebookError):
+        notebook.fitting(book, name, float("nan"), "nan")
+
+
+def test_every_default_is_in_its_range_and_what_code_refuses_is_refused_before():
+    books = {book.stage[:2]: book for book in notebook.find(tiny.ROOT / "notebooks")}
+    for book in books.values():
+        for name in book.ranges:
+            notebook.fitting(book, name, book.defaults[name], None)
+    for number, name, text in (("01", "readers", "0"), ("01", "readers", "4"), ("02", "max_rounds", "99")):
+        with pytest.raises(NotebookError, match=f"{name} must be in .*; got '{text}'"):
+            notebook.typed(books[number], name, text)
+
+
 @given(
     st.integers()
     | st.booleans()
@@ -133,7 +175,7 @@ def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, texts):
     | st.text(alphabet=st.characters(codec="ascii"))
 )
 def test_a_printed_value_is_read_back_as_itself(value):
-    book = notebook.Notebook("01_a", tiny.ROOT / "01_a.ipynb", {"k": type(value)()}, (), (), {}, "")
+    book = notebook.Notebook("01_a", tiny.ROOT / "01_a.ipynb", {"k": type(value)()}, (), (), {}, {}, "")
     assert notebook.typed(book, "k", str(value)) == value
 
 

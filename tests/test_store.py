@@ -233,6 +233,7 @@ def test_a_whole_number_for_a_float_runs_and_is_no_version_of_a_run(tmp_path):
         (("factor", "abc"), "02_count.ipynb: factor must be of type int, like its default 2; got 'abc'"),
         (("factor", "2.5"), "02_count.ipynb: factor must be of type int, like its default 2; got 2.5"),
         (("factor", "True"), "02_count.ipynb: factor must be of type int, like its default 2; got True"),
+        (("factor", "10"), "02_count.ipynb: factor must be in 1..9, as the comment on it says; got 10"),
         (("policy", "7"), "02_count.ipynb: policy must be of type str, like its default 'rules'; got 7"),
         (("policy", "none"), "a policy must be a name under policies/, one of ['rules'], a folder or a document; got"),
     ],

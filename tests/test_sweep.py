@@ -103,6 +103,7 @@ def test_points_that_agree_in_all_that_a_stage_depends_on_share_it(here):
     [
         ({"factr": ("1", "2")}, NotebookError, "no notebook declares 'factr'"),
         ({"factor": ("1", "many")}, NotebookError, "factor must be of type int, like its default 2; got 'many'"),
+        ({"factor": ("9", "10")}, NotebookError, "factor must be in 1..9, as the comment on it says; got '10'"),
         ({"share": ("0.5", "1", "1.0")}, NotebookError, "each value may be given once; share = 1.0 is there twice"),
         ({"policy": ("rules", "absent")}, SourceError, "got 'absent'"),
     ],
@@ -222,7 +223,7 @@ def test_a_scheduler_that_is_not_there_is_told(here):
     assert done.returncode == 2 and "a running scheduler was required at tcp://127.0.0.1:9" in done.stderr
 
 
-def test_a_version_that_another_key_sealed_is_no_result(here, tmp_path):
+def test_a_version_that_is_lost_or_that_another_key_sealed_is_no_result(here, tmp_path, monkeypatch):
     [point] = sweep.plan(here, {"policy": ("rules",)}, last="1")
     version = pipeline.run(here, point.steps, lambda notice: None)["01_read"]
 
@@ -236,5 +237,8 @@ def test_a_version_that_another_key_sealed_is_no_result(here, tmp_path):
             return version
 
     assert sweep._ended(point, [Future()]).version is version
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("WB_KEY", str(tmp_path / "other.key"))
+        assert "sealed with your key" in sweep._ended(point, [Future()]).why
     shutil.rmtree(version.folder)
     assert "sealed with your key" in sweep._ended(point, [Future()]).why

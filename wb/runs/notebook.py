@@ -31,6 +31,8 @@ from typing import IO
 from wb import paths
 from wb.runs import progress
 
+NUMBER = r"-?\d+(?:\.\d+)?"
+ANNOTATED = re.compile(rf"(?P<name>\w+)[^#]*#.*?(?P<range>{NUMBER}\.\.(?:{NUMBER})?)(?![.\d])")  # x = 2  # of y, 0..9
 SAFE_USES = ("write", "draw", "alike", "finish", "path", "replies", "cache")
 
 
@@ -42,6 +44,7 @@ class NotebookError(ValueError):
 class Notebook:
     """What a run must know of a notebook. `defaults` are its parameters and their values, `cells` its
     other code, `reads` the stages it reads, `files` the files it takes from each; None: any of them.
+    `ranges` are the first LOW..HIGH, or LOW.., in the comments on its numbers: what these may be.
     `text` is the whole file as it was read: it is what runs, whatever is saved meanwhile."""
 
     stage: str
@@ -50,6 +53,7 @@ class Notebook:
     cells: tuple[str, ...]
     reads: tuple[str, ...]
     files: Mapping[str, tuple[str, ...] | None]
+    ranges: Mapping[str, str]
     text: str
 
 
@@ -89,7 +93,14 @@ def _parsed(path: Path, text: str) -> Notebook:
     code = tuple(source(cell) for cell in cells if cell is not tagged[0])
     opening = _opening(code, path)
     reads = _reads(opening, path)
-    return Notebook(path.stem, path, literals(source(tagged[0]), path), code, reads, _files(code, reads), text)
+    defaults, files = literals(source(tagged[0]), path), _files(code, reads)
+    return Notebook(path.stem, path, defaults, code, reads, files, _ranges(source(tagged[0]), defaults), text)
+
+
+def _ranges(parameters: str, defaults: Mapping[str, object]) -> dict[str, str]:
+    """The range that the comment on a number gives it, on one line with it."""
+    rows = (row for row in map(ANNOTATED.match, parameters.splitlines()) if row)
+    return {row["name"]: row["range"] for row in rows if type(defaults.get(row["name"])) in (int, float)}
 
 
 def source(cell: Mapping[str, object]) -> str:
@@ -132,7 +143,7 @@ def fitting(notebook: Notebook, name: str, value: object, given: object) -> obje
     message tells.
 
     Raises:
-        NotebookError: the value is not of that type.
+        NotebookError: the value is not of that type, or not in the range that the comment on the parameter gives.
     """
     default = notebook.defaults[name]
     if isinstance(default, float) and type(value) is int:
@@ -142,6 +153,12 @@ def fitting(notebook: Notebook, name: str, value: object, given: object) -> obje
         raise NotebookError(
             f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {given!r}"
         )
+    if declared := notebook.ranges.get(name):
+        low, high = declared.split("..")
+        if not float(low) <= value <= float(high or "inf"):
+            raise NotebookError(
+                f"{notebook.path.name}: {name} must be in {declared}, as the comment on it says; got {given!r}"
+            )
     return value
 
 
