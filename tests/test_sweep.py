@@ -90,7 +90,7 @@ def made(artifacts, *stages):
 
 def test_points_that_agree_in_all_that_a_stage_depends_on_share_it(here):
     points = sweep.plan(here, GRID)
-    nodes = {node.id: node for point in points for node in sweep.nodes(point)}
+    nodes = {node.id: node for point in points for node in point.nodes}
     counts = [sum(node.step.stage.startswith(number) for node in nodes.values()) for number in ("01", "02", "03", "04")]
     assert len(points) == 12 and counts == [3, 12, 3, 12]
     assert len({node.name for node in nodes.values()}) == 30, "nodes are named by what sets them apart"
@@ -113,17 +113,18 @@ def test_a_value_that_a_run_refuses_is_refused_before_anything_starts(here, valu
         sweep.plan(here, values)
 
 
-def test_commas_separate_values_but_not_policies_models_and_files():
-    assert sweep.split("factor", "1,2") == ("1", "2") and sweep.split("factor", "") == ("",)
-    assert [sweep.split(name, "a,b") for name in ("policy", "model", "runs", "live")] == [("a,b",)] * 4
-    with pytest.raises(NotebookError, match="separated by single commas; got '1,,2'"):
-        sweep.split("factor", "1,,2")
+def test_mistakes_beside_any_of_the_policies_are_told_before_anything_starts(here):
+    (here.policies / "less" / "decisions.yaml").write_text("decisions: 3\n", "utf-8")
+    with pytest.raises(ValueError, match="decisions"):
+        sweep.plan(here, GRID)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-p", "factor=1,x"), "factor must be of type int"),
+        (("-p", "factor=1,x"), "factor must be of type int, like its default 2; got 'x'"),
+        (("-p", "factor=1,,2"), "factor must be of type int, like its default 2; got ''"),
+        (("-p", "policy=rules,more"), "a folder or a document; got 'rules,more'"),
         (("--policy", "rules", "-p", "policy=more"), "'policy' came twice"),
         (("--workers", "2", "--scheduler", "tcp://h:1"), "either --workers or --scheduler may be given"),
     ],
@@ -225,7 +226,7 @@ def test_a_scheduler_that_is_not_there_is_told(here):
 
 def test_a_version_that_is_lost_or_that_another_key_sealed_is_no_result(here, tmp_path, monkeypatch):
     [point] = sweep.plan(here, {"policy": ("rules",)}, last="1")
-    version = pipeline.run(here, point.steps, lambda notice: None)["01_read"]
+    version = pipeline.run(here, [node.step for node in point.nodes], lambda notice: None)["01_read"]
 
     class Future:
         """What Dask hands back of a stage that ended well."""
@@ -236,9 +237,9 @@ def test_a_version_that_is_lost_or_that_another_key_sealed_is_no_result(here, tm
         def result(self):
             return version
 
-    assert sweep._ended(point, [Future()]).version is version
+    assert sweep._ended([Future()]) is version
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("WB_KEY", str(tmp_path / "other.key"))
-        assert "sealed with your key" in sweep._ended(point, [Future()]).why
+        assert "sealed with your key" in sweep._ended([Future()])
     shutil.rmtree(version.folder)
-    assert "sealed with your key" in sweep._ended(point, [Future()]).why
+    assert "sealed with your key" in sweep._ended([Future()])

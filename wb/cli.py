@@ -50,6 +50,7 @@ Parameter = Annotated[
     list[str] | None,
     typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated."),
 ]
+Last = Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON, of several things one object a line.")]
 
 
@@ -66,7 +67,7 @@ def run(
     first: Annotated[
         str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")
     ] = None,
-    last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
+    last: Last = None,
     dry: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be asked of the model, and what it may cost; ask nobody.")
     ] = False,
@@ -98,55 +99,45 @@ def run(
 def sweep(
     policy: Annotated[list[str] | None, typer.Option(metavar="P", help=f"{PLACE} May be repeated.")] = None,
     model: Annotated[list[str] | None, typer.Option(metavar="M", help="As in `wb run`; may be repeated.")] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", metavar="NAME=V,V", help="Values of a parameter of the notebooks; may be repeated."),
-    ] = None,
-    last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Notebooks at once on this machine; 2.")
-    ] = None,
+    parameter: Parameter = None,
+    last: Last = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Notebooks at once, here; 2.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, whose workers see this folder.")
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler's workers instead.")
     ] = None,
 ) -> None:
-    """Run the notebooks for every combination of policies, models and values of parameters; stages that several share
-    are made once, and what is finished and unchanged is kept.
+    """Run the notebooks for every combination of policies, models and values (-p NAME=V,V), shared stages once.
 
-    Ends with one table, a row a combination, and a report and figures that lay them over one another; with 1 where one
-    failed, which leaves the others alone.
+    Ends with a table, a row a combination, a report and figures of all; with 1 if one failed, the others are kept.
     """
-    from wb.runs import cards, notebook, progress
     from wb.runs import export as exports
+    from wb.runs import notebook, progress
     from wb.runs import report as reports
     from wb.runs import sweep as sweeps
     from wb.runs.progress import Notice
 
     if workers and scheduler:
         raise ValueError(f"either --workers or --scheduler may be given; got {workers} and {scheduler}")
-    here, whole = paths.project(), {"policy": policy, "model": model}
-    named = {name: ",".join(texts) for name, texts in whole.items() if texts}  # of each -p, none may be one of these
-    values = {name: sweeps.split(name, text) for name, text in _values(parameter or [], **named).items()}
-    points = sweeps.plan(here, values | {name: texts for name, texts in whole.items() if texts}, last=last)
+    here, whole = paths.project(), {name: texts for name, texts in (("policy", policy), ("model", model)) if texts}
+    given = _values(parameter or [], **{name: texts[0] for name, texts in whole.items()})
+    several = {name: [text] if name in sweeps.WHOLE else text.split(",") for name, text in given.items()}
+    points = sweeps.plan(here, several | whole, last=last)
     notebook.check()
-    names = [node.name for point in points for node in sweeps.nodes(point)]
+    names = [node.name for point in points for node in point.nodes]
     with _stoppable(), progress.Display(names, progress.console(error=True)) as tell:
         ended = sweeps.run(here, points, tell, workers=workers or 2, scheduler=scheduler)
         tell(Notice("sweep", "running", note="table, report and figures"))
-        rows = sweeps.table(ended)
-        found = list({one.version.folder: one.version for one in ended if one.version}.values())
-        place = here.artifacts / "sweeps" / paths.digest([version.key for version in found])[:12]
+        table = sweeps.table(points, ended)
+        found = list({one.folder: one for one in ended if type(one) is not str}.values())
         if found:
-            path = _report(here, found, None)
-            index = exports.write(reports.named(here, found), place)
-            paths.write_whole(place / "table.csv", sweeps.to_csv(rows))
-    shown = [{name: _cell(value) for name, value in row.items()} for row in rows]
-    progress.console().print(cards.table(shown, title="sweep"), crop=False)
-    for why in dict.fromkeys(one.why for one in ended if one.why):
-        print(f"wb: {why}", file=sys.stderr)
-    if found:
-        print(f"{'table':17}{place / 'table.csv'}\n{'figures':17}{index}\n{'report':17}{path}")
-    if len(found) == 0 or any(one.why for one in ended):
+            place = here.artifacts / "sweeps" / paths.digest([version.key for version in found])[:12]
+            made = {"figures": exports.write(reports.named(here, found), place), "report": _report(here, found, None)}
+            paths.write_whole(place / "table.csv", table.frame.to_csv(index=False))
+    progress.console().print(table, crop=False)
+    for head, path in ({"table": place / "table.csv", **made} if found else {}).items():
+        print(f"{head:17}{path}")
+    if failed := dict.fromkeys(one for one in ended if type(one) is str):
+        print("\n".join(f"wb: {why}" for why in failed), file=sys.stderr)
         raise typer.Exit(1)
 
 

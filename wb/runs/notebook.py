@@ -98,7 +98,6 @@ def _parsed(path: Path, text: str) -> Notebook:
 
 
 def _ranges(parameters: str, defaults: Mapping[str, object]) -> dict[str, str]:
-    """The range that the comment on a number gives it, on one line with it."""
     rows = (row for row in map(ANNOTATED.match, parameters.splitlines()) if row)
     return {row["name"]: row["range"] for row in rows if type(defaults.get(row["name"])) in (int, float)}
 

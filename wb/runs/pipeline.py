@@ -75,6 +75,15 @@ def plan(
         DecisionError: the decisions beside the policy have mistakes; all are told.
         EditError: the edits of its items have mistakes; all are told.
     """
+    steps = unread(here, values, first=first, last=last)
+    stale(here, steps)  # its mistakes are told before anything runs
+    return steps
+
+
+def unread(
+    here: Project, values: Mapping[str, str], *, first: str | None = None, last: str | None = None
+) -> tuple[Planned, ...]:
+    """A plan before what lies beside its policy was read for mistakes (`stale`)."""
     notebooks = notebook.find(here.notebooks)
     stages = [n.stage for n in notebooks]
     start = stages.index(stage_named(first, stages)) if first else 0
@@ -83,9 +92,7 @@ def plan(
         raise NotebookError(f"--from must not come after --to; got {stages[start]} and {stages[stop]}")
     used = notebooks[: stop + 1]
     notebook.declared(values, (known for n in used for known in n.defaults))
-    steps = tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
-    stale(here, steps)  # its mistakes are told before anything runs
-    return steps
+    return tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
 
 
 def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:

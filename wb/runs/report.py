@@ -332,6 +332,8 @@ def names_of(runs: Sequence[Versions]) -> tuple[str, ...]:
     differing = {name for t in traits for name in t if any(other.get(name) != t[name] for other in traits)}
     modules = sorted(name for name in differing if name.startswith("wb/"))
     plain = differing - {*modules} if len(runs) != 1 else {*TRAITS}
+    if len({t.get("policy") for t in traits}) == len({(t.get("policy"), t.get("policy text")) for t in traits}):
+        plain -= {"policy text"}  # the policy's name says it
     picked = sorted(plain, key=lambda name: (name != "policy", name != "model", name))
     picked += modules if len(modules) == 1 or (not plain and len(modules) <= 2) else []
     names = [", ".join(t[n] if n in TRAITS else f"{n} = {t[n]}" for n in picked if n in t) for t in traits]
