@@ -86,7 +86,7 @@ def vectors(tmp_path_factory) -> Path:
 # Files whose tests take minutes, longest first: a worker that starts them late is waited for.
 LONG = (
     "test_browser test_airline_run test_planted test_nagini test_build test_faults test_run_with_model "
-    "test_policy_web_tasks test_office test_generated_code test_hostile_calls test_run"
+    "test_policy_web_tasks test_office test_generated_code test_hostile_calls test_sweep test_run"
 ).split()
 
 

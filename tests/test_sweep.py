@@ -67,10 +67,10 @@ def wait_for(condition, seconds=180):
 
 
 def kernels(run):
-    """The kernels that the workers of a sweep are at work with."""
+    """The kernels that the workers of a sweep are at work with, each with its worker."""
     try:
         under = psutil.Process(run.pid).children(recursive=True)
-        return [child for child in under if "ipykernel_launcher" in child.cmdline() and child.ppid() != run.pid]
+        return [(child, child.parent()) for child in under if "ipykernel_launcher" in child.cmdline()]
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return []
 
@@ -158,9 +158,9 @@ def test_with_a_worker_killed_it_makes_what_runs_one_by_one_make(here, tmp_path)
     listener = threading.Thread(target=listen)
     listener.start()
     wait_for(lambda: len(artifact.versions(here, "02_count")) >= 2)
-    kernel = wait_for(lambda: kernels(run))[0]
+    kernel, worker = wait_for(lambda: kernels(run))[0]
     finished = {v.folder: v.folder.stat().st_ino for s in ("01_read", "02_count") for v in artifact.versions(here, s)}
-    kernel.parent().kill()
+    worker.kill()
     out = run.stdout.read()
     listener.join()
     assert run.wait(60) == 0, "".join(lines)
@@ -175,7 +175,7 @@ def test_with_a_worker_killed_it_makes_what_runs_one_by_one_make(here, tmp_path)
     [path] = here.artifacts.glob("sweeps/*/table.csv")
     rows = list(csv.DictReader(path.read_text("utf-8").splitlines()))
     assert [(row["policy"], row["factor"]) for row in rows] == [(p, f) for p in POLICIES for f in FACTORS]
-    assert [int(row["count"]) for row in rows] == [words * factor for words in (4, 7, 1) for factor in (1, 2, 3, 4)]
+    assert [int(row["count"]) for row in rows] == [words * factor for words in (4, 8, 1) for factor in (1, 2, 3, 4)]
     assert {row["key"] for row in rows} == {key for stage, key in made(here.artifacts, "02_count")}
     assert str(path) in out and "sweep:" in out and next(here.artifacts.glob("reports/*.html"))
 
@@ -193,7 +193,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(here):
         _, said = run.communicate(timeout=60)
     assert run.returncode == 130 and "Traceback" not in said, said
     assert "wb: stopped after 2 of 4 stages, which are kept. The same command goes on from there" in said
-    wait_for(lambda: not any(kernel.is_running() for kernel in left), 20)
+    wait_for(lambda: not any(kernel.is_running() for kernel, _ in left), 20)
     (here.notebooks / "now").touch()
     again = tiny.wb(here, "sweep", *words)
     assert again.returncode == 0, again.stderr
