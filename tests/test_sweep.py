@@ -221,7 +221,7 @@ def test_a_point_that_fails_leaves_the_others_alone_and_a_scheduler_may_be_given
 
 def test_a_scheduler_that_is_not_there_is_told(here):
     done = tiny.wb(here, "sweep", "--to", "1", "--scheduler", "tcp://127.0.0.1:9")
-    assert done.returncode == 2 and "a running scheduler was required at tcp://127.0.0.1:9" in done.stderr
+    assert done.returncode == 2 and "--scheduler: a running one was required at tcp://127.0.0.1:9" in done.stderr
 
 
 def test_a_version_that_is_lost_or_that_another_key_sealed_is_no_result(here, tmp_path, monkeypatch):
