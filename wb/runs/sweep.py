@@ -132,7 +132,7 @@ def _client(workers: int, scheduler: str | None) -> Iterator[object]:
         import dask
         from dask import distributed
     except ImportError as error:
-        raise ArtifactError(f"a sweep needs dask[distributed]; {error}: run `python3 go.py run`") from None
+        raise ArtifactError(f"a sweep needs dask and distributed; {error}: run `python3 go.py run`") from None
     options = {"threads_per_worker": 1, "security": True, "silence_logs": logging.CRITICAL}
     options |= {"memory_limit": 0, "dashboard_address": "127.0.0.1:0"}  # what needs memory are kernels, not workers
     with dask.config.set(SETTINGS):
