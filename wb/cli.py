@@ -110,7 +110,6 @@ def sweep(
 
     Ends with a table, a row a combination, a report and figures of all; with 1 if one failed, the others are kept.
     """
-    from wb.runs import export as exports
     from wb.runs import notebook, progress
     from wb.runs import report as reports
     from wb.runs import sweep as sweeps
@@ -131,7 +130,7 @@ def sweep(
         found = list({one.folder: one for one in ended if type(one) is not str}.values())
         if found:
             place = here.artifacts / "sweeps" / paths.digest([version.key for version in found])[:12]
-            made = {"figures": exports.write(reports.named(here, found), place), "report": _report(here, found, None)}
+            made = {"figures": reports.export(reports.named(here, found), place), "report": _report(here, found, None)}
             paths.write_whole(place / "table.csv", table.frame.to_csv(index=False))
     progress.console().print(table, crop=False)
     for head, path in ({"table": place / "table.csv", **made} if found else {}).items():
