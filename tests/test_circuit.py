@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles import worlds
 
 from wb.logic import semantics
-from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until
+from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until, WeakNext, conjunction
 from wb.logic.syntax import parse
 from wb.rules import residual
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -225,12 +225,45 @@ def test_the_global_partition_makes_circuits_incomparable():
     assert globe[0] == pytest.approx((1 / (3 * math.e + 1), math.e / (3 * math.e + 1)))
 
 
-def test_a_rule_over_too_many_predicates_stays_undecided():
-    names = [f"p{i}" for i in range(9)]
-    formula = Always(Implies(Atom("act"), And(Atom(names[0]), Atom(names[1]))))
-    for name in names[2:]:
-        formula = And(formula, Always(Implies(Atom("act"), Atom(name))))
-    assert said(of(formula), {n: True for n in names}).state == "undecided"
+def test_a_rule_over_many_known_predicates_is_decided():
+    names = [f"p{i}" for i in range(10)]
+    known = dict.fromkeys(names, True)
+    plain = Always(Implies(Atom("act"), conjunction(tuple(map(Atom, names)))))
+    parts = conjunction(tuple(Always(Implies(Atom("act"), Atom(name))) for name in names))
+    past = Always(Implies(Atom("act"), conjunction(tuple(Once(Atom(name)) for name in names))))
+    for formula in (plain, parts, past):
+        assert said(of(formula), known).state == "indecisive"
+        assert said(of(formula), known | {"p9": False}).violated == ("r1",)
+        assert said(of(formula), known | {"p9": None}).state == "undecided"
+    assert said(of(past), known | {"act": False}, dict.fromkeys(names, False)).state == "indecisive"
+    later = Always(Implies(conjunction(tuple(map(Atom, names))), WeakNext(Atom("act"))))
+    assert said(of(later), known | {"act": False}, known).state == "decisive"
+    assert said(of(later), known | {"act": False, "p9": False}, known).state == "indecisive"
+
+
+@settings(max_examples=60)
+@given(
+    formula=temporal,
+    steps=st.lists(st.fixed_dictionaries(dict.fromkeys(FEW, st.booleans())), min_size=1, max_size=4),
+)
+def test_the_automaton_that_remembers_says_what_the_definition_says(formula, steps):
+    """The one for many predicates, on rules that have a small one as well."""
+    each = residual.each_step(Always(formula))
+    if each is None:
+        return
+    machine, state = circuit._remembering(each), 0
+    trace = [frozenset(name for name, true in step.items() if true) for step in steps]
+    for i, step in enumerate(trace):
+        state = machine.rows[state][sum(1 << j for j, name in enumerate(machine.names) if name in step)]
+        assert machine.kept[state] == semantics.table(each, trace[: i + 1])[-1]
+
+
+def test_a_rule_beyond_every_limit_stays_undecided():
+    names = [f"p{i}" for i in range(20)]
+    formula = Always(Implies(Atom("act"), conjunction(tuple(Eventually(Atom(name)) for name in names))))
+    assert said(of(formula), dict.fromkeys(names, True)).state == "undecided"
+    unknown = of(Always(Implies(Atom("act"), conjunction(tuple(Once(Atom(name)) for name in names)))))
+    assert said(unknown, {}, dict.fromkeys(names, False)).state == "undecided"
 
 
 def test_circuits_are_built_with_their_own_weights():

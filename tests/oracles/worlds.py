@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Literal, NamedTuple
 
+import numpy as np
+
+from wb.logic import formula as F
 from wb.rules.rule import Rule
 from wb.shield.circuit import HARD, Circuit
 
@@ -53,3 +56,63 @@ def _mass(circuit: Circuit, keeps: Callable[[Rule, frozenset[str]], bool], world
     if any(w == HARD and not k for w, k in zip(circuit.weights, kept, strict=True)):
         return 0.0
     return math.exp(sum(w for w, k in zip(circuit.weights, kept, strict=True) if k and w != HARD))
+
+
+def bounds(
+    circuit: Circuit,
+    evidence: Mapping[str, bool],
+    likely: Mapping[str, float],
+    left: Mapping[str, bool | None],
+) -> tuple[float, float] | None:
+    """The least and largest P1 - P0 by enumeration of every way to fill in what is unknown; None where none is lawful.
+
+    Rules are `ALWAYS body` without temporal operators in the body.  A way that breaks a law with the action taken does
+    not occur.  Of each way to fill in the unknowns without a probability, the value is the mean of tanh(D/2) over the
+    likely ones, given the laws.  `left` are predicates with another truth, or an unknown of their own, where the action
+    is left.  `ValueError` where hard rules contradict each other in a way that occurs.
+    """
+    rules = (*circuit.rules, *circuit.laws)
+    names = sorted({n for rule in rules for n in rule.predicates} - {circuit.action})
+    free = [n for n in names if n not in evidence and n not in likely]
+    free += [f"{n} without" for n in names if n in left and left[n] is None]
+    soft = [n for n in names if n in likely and n not in evidence]
+    grid = np.meshgrid(*[[False, True]] * (len(free) + len(soft)), indexing="ij") if free or soft else []
+    truth = {n: np.reshape(g, (2 ** len(free), 2 ** len(soft))) for n, g in zip([*free, *soft], grid, strict=True)}
+    shape = (2 ** len(free), 2 ** len(soft))
+    taken = {n: truth[n] if n in truth else np.full(shape, evidence[n]) for n in names}
+    without = {
+        n: taken[n] if n not in left else truth[f"{n} without"] if left[n] is None else np.full(shape, left[n])
+        for n in names
+    }
+    worlds = (taken | {circuit.action: np.full(shape, True)}, without | {circuit.action: np.full(shape, False)})
+    occurs = np.all([_true(r.formula.body, worlds[0], shape) for r in circuit.laws] or [np.full(shape, True)], axis=0)
+    gains = [
+        _true(r.formula.body, worlds[0], shape) * 1 - _true(r.formula.body, worlds[1], shape) for r in circuit.rules
+    ]
+    weighed = [(w, g) for w, g in zip(circuit.weights, gains, strict=True)]
+    hard = [g for w, g in weighed if w == HARD]
+    against, in_favour = (np.any([g == sign for g in hard] or [np.full(shape, False)], axis=0) for sign in (-1, 1))
+    if (against & in_favour & occurs).any():
+        raise ValueError("hard rules that agree were required")
+    value = np.tanh(sum((w * g for w, g in weighed if w != HARD), np.zeros(shape)) / 2)
+    value = np.where(against, -1.0, np.where(in_favour, 1.0, value))
+    chance = [np.where(truth[n], likely[n], 1 - likely[n]) for n in soft]
+    mass = occurs * np.prod(chance or [np.ones(shape)], axis=0)
+    kept = mass.sum(axis=1) > 0
+    means = (value * mass).sum(axis=1)[kept] / mass.sum(axis=1)[kept]
+    return (float(means.min()), float(means.max())) if kept.any() else None
+
+
+def _true(body: F.Formula, world: Mapping[str, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """The truth of a formula without temporal operators in each world."""
+    match body:
+        case F.Atom(name):
+            return world[name]
+        case F.Constant(value):
+            return np.full(shape, value)
+        case F.Not(inner):
+            return ~_true(inner, world, shape)
+    one, other = (_true(part, world, shape) for part in (body.left, body.right))
+    return {F.And: one & other, F.Or: one | other, F.Implies: ~one | other, F.Iff: one == other, F.Xor: one != other}[
+        type(body)
+    ]

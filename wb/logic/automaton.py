@@ -114,7 +114,7 @@ def program(formula: Formula) -> Instructions:
     return Instructions(code, atoms, future, past, mixed)
 
 
-def _evaluate(
+def evaluate(
     code: list[tuple[int, int, int, int]], letters: Sequence[int], beside: Sequence[int], full: int
 ) -> list[int]:
     """The table of every register, from those of the predicates and of the tracked truths one step beside."""
@@ -172,7 +172,7 @@ def moves(read: Instructions, names: tuple[str, ...]) -> tuple[dict[tuple[int, i
         )
     inputs = tables(count + ahead + behind)
     whole = (1 << (1 << count + ahead + behind)) - 1
-    values = _evaluate(read.code, [inputs[names.index(name)] for name in read.atoms], inputs[count:], whole)
+    values = evaluate(read.code, [inputs[names.index(name)] for name in read.atoms], inputs[count:], whole)
     tracked = [*read.future, *reversed(read.past), (-1, False)]
     kept = [(1 << i, values[place] ^ whole if negated else values[place]) for i, (place, negated) in enumerate(tracked)]
     width, full = 1 << count, (1 << (1 << count)) - 1

@@ -2,17 +2,23 @@
 
 ShieldAgent, Eqs. 4 and 5.  With every state predicate known only two worlds remain, the action taken
 or not, so that P1 - P0 = tanh(D/2) with D the weighted count of rules kept by taking the action minus
-those kept by leaving it.  An unknown predicate makes D an interval.  That no rule tells
-the two worlds apart is a state of its own and not a zero.
+those kept by leaving it.  Where predicates are unknown, D is that of every way to fill them in for all
+rules together which the physical rules leave possible, and P1 - P0 the interval of these.  Physical
+rules (R_p of Eq. 2) speak of the step as it is asked for, and are the only ones that may rule a way
+out: what an action rule forbids is no evidence that it is not so.  That no rule tells the two worlds
+apart is a state of its own and not a zero.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from wb.logic import automaton
 from wb.logic import formula as F
@@ -21,9 +27,14 @@ from wb.logic.formula import Formula
 from wb.logic.objects import Slices, Told
 from wb.rules import residual
 from wb.rules.rule import Rule, RuleSet
+from wb.shield import elimination
+from wb.shield.elimination import WIDTH, Algebra, Table, TooWide
 
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
 HARD = math.inf
+PLACES = 1 << WIDTH  # states and letters that an automaton is followed through at once; with more it may be anywhere
+ROUNDING = 1e-12  # of D: bounds that are nearer to each other are one number
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kept(NamedTuple):
@@ -35,11 +46,15 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """The rules that speak of one action, each with a weight >= 0; a weight of `HARD` admits no breach."""
+    """The rules that speak of one action, each with a weight >= 0; a weight of `HARD` admits no breach.
+
+    `laws` are its physical rules, which have no weight: a step that breaks one does not occur.
+    """
 
     action: str
     rules: tuple[Rule, ...]
     weights: tuple[float, ...]
+    laws: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.rules) != len(self.weights):
@@ -55,8 +70,11 @@ class Inference:
 
     `low` and `high` bound P1 - P0, in -1..1; they are equal when nothing that matters is unknown.
     `state`: decisive (some rule tells taking from leaving), indecisive (none does), undecided (an
-    unknown could change D), contradictory (hard rules forbid both worlds).  `violated` are the rules
-    surely broken by taking the action and kept by leaving it, `unknown` those that may be.
+    unknown could change D), contradictory (hard rules forbid both worlds, or physical rules all that may
+    be so).  `violated` are the rules surely broken by taking the action and kept by leaving it,
+    `unknown` those that fare in several ways.  `wide`: too many unknowns hang together, and the bounds
+    are those of rules that are independent of one another, never too narrow.  `impossible`: contradictory by
+    physical rules.
     """
 
     low: float
@@ -64,6 +82,8 @@ class Inference:
     state: Certainty
     violated: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    wide: bool = False
+    impossible: bool = False
 
 
 def build(
@@ -71,42 +91,85 @@ def build(
 ) -> dict[str, Circuit]:
     """The circuit of every action, from the ids of its rules (`cluster.by_action`) and its weights by rule id.
 
-    Each circuit has weights of its own (theta_a); a rule without one weighs 1.
+    Each circuit has weights of its own (theta_a); an action rule without one weighs 1, a physical rule has none.
     """
     rules = {rule.id: rule for rule in ruleset.rules}
-    weights = weights or {}
-    return {
-        action: Circuit(action, tuple(rules[i] for i in ids), tuple(weights.get(action, {}).get(i, 1.0) for i in ids))
-        for action, ids in by_action.items()
-    }
+    found = {}
+    for action, ids in by_action.items():
+        mine = tuple(rules[i] for i in ids if rules[i].type == "action")
+        weighed = (weights or {}).get(action, {})
+        laws = tuple(rules[i] for i in ids if rules[i].type == "physical")
+        found[action] = Circuit(action, mine, tuple(weighed.get(r.id, 1.0) for r in mine), laws)
+    return found
 
 
 class Monitor(NamedTuple):
     """An automaton of a rule: `rows[state][letter]` is the next state, `kept[state]` whether the rule is kept there.
 
-    A rule that asks something of each step by itself is kept at a step that does it, whatever was broken before; any
-    other one unless it is permanently violated.
+    Bit i of a letter is the truth of `names[i]`.  A rule that asks something of each step by itself is kept at a step
+    that does it, whatever was broken before; any other one unless it is permanently violated.
     """
 
     names: tuple[str, ...]
-    rows: tuple[tuple[int, ...], ...]
-    kept: tuple[bool, ...]
+    rows: Sequence[Sequence[int]]
+    kept: Sequence[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    """A table whose entries are worked out when they are read."""
+
+    entry: Callable[[int], Any]
+
+    def __getitem__(self, key: int) -> Any:
+        return self.entry(key)
 
 
 def automata(rules: Iterable[Rule]) -> dict[str, Monitor | None]:
-    """Each rule's automaton by rule id; None for a rule over too many predicates, which stays undecided, and for one
-    about objects, which has `Slices`."""
+    """Each rule's automaton by rule id; None for one about objects, which has `Slices`, and for one beyond an
+    automaton's limits that speaks of later steps or of windows in time, which stays undecided."""
     return {rule.id: None if objects(rule.formula) else _compiled(rule.formula) for rule in rules}
 
 
 def _compiled(formula: Formula) -> Monitor | None:
     each = residual.each_step(formula)
+    if each is not None and len(F.atoms(each)) > automaton.MAX_TESTS:
+        return _remembering(each)
     try:
         made = automaton.compile(formula if each is None else F.Eventually(F.And(each, F.Not(F.Next(F.TRUE)))))
     except AutomatonError:
+        return None if each is None else _remembering(each)
+    if each is not None:
+        return Monitor(made.names, made.rows, made.accepting)
+    kept = tuple([verdict is not False for verdict in made.settled])
+    return Monitor(made.names, _through(made) if made.tests else made.rows, kept)
+
+
+def _through(made: automaton.Automaton) -> Sequence[Sequence[int]]:
+    """The rows of an automaton that reads tests of many predicates, by what is true of the predicates."""
+
+    def then(row: Sequence[int], letter: int) -> int:
+        return row[made.letter({name for i, name in enumerate(made.names) if letter >> i & 1})]
+
+    return [_Worked(partial(then, row)) for row in made.rows]
+
+
+def _remembering(body: Formula) -> Monitor | None:
+    """The automaton of a formula of the past over any number of predicates: its states are the truths of what is
+    remembered, worked out when they are reached; None where windows in time are among it."""
+    try:
+        read = automaton.program(body)
+    except AutomatonError:
         return None
-    kept = made.accepting if each is not None else tuple([verdict is not False for verdict in made.settled])
-    return None if made.tests else Monitor(made.names, made.rows, kept)
+    names, size = tuple(read.atoms), len(read.past)
+
+    def then(state: int, letter: int) -> int:
+        beside = [state >> size - i & 1 for i in range(size)]  # the last is slot ~0
+        out = automaton.evaluate(read.code, [letter >> i & 1 for i in range(len(names))], beside, 1)
+        now = sum((out[place] ^ negated) << i for i, (place, negated) in enumerate(read.past))
+        return now << 1 | out[-1]
+
+    return Monitor(names, _Worked(lambda state: _Worked(partial(then, state))), _Worked(lambda state: state & 1 == 1))
 
 
 def objects(formula: Formula) -> bool:
@@ -115,6 +178,27 @@ def objects(formula: Formula) -> bool:
 
 
 START = frozenset((0,))  # where every automaton is before the first step
+ANYWHERE: frozenset[int] = frozenset()  # where one may be of which too much is unknown
+ANY = frozenset((Kept(True, True), Kept(False, True), Kept(True, False)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Factor:
+    """How a rule may fare for each way to fill in the unknowns in `scope`, in their order.
+
+    An unknown is named after its predicate, and `NAME if left` where it is another truth when the action is left.
+    """
+
+    scope: tuple[str, ...]
+    rows: Mapping[tuple[bool, ...], frozenset[Kept]]
+
+    @property
+    def outcomes(self) -> frozenset[Kept]:
+        """All the ways in which it may fare."""
+        return frozenset().union(*self.rows.values())
+
+
+Fares = frozenset[Kept] | Factor
 
 
 def outcomes(machine: Monitor | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Kept]:
@@ -124,6 +208,12 @@ def outcomes(machine: Monitor | None, action: str, steps: Sequence[Mapping[str, 
     anew.  A rule is *kept* unless this step breaks it, or one that speaks of later steps is permanently violated: what
     a later step can still mend (RV-LTL's "currently false") is no breach yet.
     """
+    found = fares(machine, action, steps)
+    return found.outcomes if isinstance(found, Factor) else found
+
+
+def fares(machine: Monitor | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> Fares:
+    """`outcomes`, by what is not known of the last step where that matters."""
     states = START
     for step in steps[:-1]:
         states = advanced(machine, states, step)
@@ -134,6 +224,9 @@ def advanced(machine: Monitor | None, states: frozenset[int], step: Mapping[str,
     """Where the rule's automaton may be after the step, from where it may have been before it."""
     if machine is None:
         return states
+    unknown = sum([step.get(name) is None for name in machine.names])
+    if len(states) << unknown > PLACES:
+        return ANYWHERE
     letters = _letters(machine.names, step)
     return frozenset([machine.rows[state][letter] for letter in letters for state in states])
 
@@ -143,42 +236,56 @@ def faring(
     action: str,
     states: frozenset[int],
     step: Mapping[str, bool | None],
-    left: Mapping[str, bool | None] = MappingProxyType({}),
-) -> frozenset[Kept]:
-    """`outcomes` at a step, from where the rule's automaton may be before it.
+    left: Mapping[str, bool | None] = NONE,
+) -> Fares:
+    """`fares` at a step, from where the rule's automaton may be before it.
 
     `left` are the other predicates that are another truth where the action is left: what else the same call does.
     """
-    if machine is None:
-        return frozenset((Kept(True, True), Kept(False, True), Kept(True, False)))
-    return frozenset(
-        Kept(machine.kept[machine.rows[state][taken]], machine.kept[machine.rows[state][without]])
-        for taken, without in _both(machine.names, {**step, action: True}, {**left, action: False})
-        for state in states
-    )
+    if machine is None or not states:
+        return ANY
+    rows, kept = machine.rows, machine.kept
+    taken = without = 0
+    unknown: dict[str, tuple[int, int]] = {}  # the bits of each, with the action and without it
+    for i, name in enumerate(machine.names):
+        here, bit = True if name == action else step.get(name), 1 << i
+        own = name in left or name == action
+        there = False if name == action else left.get(name, here)
+        if here is None:
+            unknown[name] = (bit, 0 if own else bit)
+        if own and there is None:
+            unknown[f"{name} if left"] = (0, bit)
+        taken |= bit if here else 0
+        without |= bit if there else 0
+    if len(unknown) > WIDTH or len(states) << len(unknown) > PLACES:
+        return ANY
+    found = {}
+    for values in product((False, True), repeat=len(unknown)):
+        one, other = taken, without
+        for (a, b), true in zip(unknown.values(), values, strict=True):
+            if true:
+                one, other = one | a, other | b
+        found[values] = frozenset([Kept(kept[rows[state][one]], kept[rows[state][other]]) for state in states])
+    return _least(tuple(unknown), found)
 
 
-def _both(
-    names: Sequence[str], step: Mapping[str, bool | None], left: Mapping[str, bool | None]
-) -> tuple[tuple[int, int], ...]:
-    """The letters that a step may be, with the action and without it, one pair for every way to fill in unknowns."""
-    pairs = ((0, 0),)
-    for i, name in enumerate(names):
-        taken = _bits(step.get(name), i)
-        ways = [(a, b) for a in taken for b in (_bits(left[name], i) if name in left else (a,))]
-        pairs = tuple([(one | a, other | b) for one, other in pairs for a, b in ways])
-    return pairs
-
-
-def _bits(value: bool | None, i: int) -> tuple[int, ...]:
-    return (0, 1 << i) if value is None else (value << i,)
+def _least(scope: tuple[str, ...], rows: Mapping[tuple[bool, ...], frozenset[Kept]]) -> Fares:
+    """The same without the unknowns that make no difference."""
+    for name in scope:
+        i = scope.index(name)
+        if all(rows[v] == rows[(*v[:i], True, *v[i + 1 :])] for v in rows if not v[i]):
+            rows = {(*v[:i], *v[i + 1 :]): found for v, found in rows.items() if not v[i]}
+            scope = (*scope[:i], *scope[i + 1 :])
+    return Factor(scope, rows) if scope else rows[()]
 
 
 def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int, ...]:
     """The letters that a step may be, one for every way to fill in its unknowns."""
     letters = (0,)
     for i, name in enumerate(names):
-        letters = tuple(letter | bit for letter in letters for bit in _bits(step.get(name), i))
+        value = step.get(name)
+        bits = (0, 1 << i) if value is None else (value << i,)
+        letters = tuple([letter | bit for letter in letters for bit in bits])
     return letters
 
 
@@ -224,7 +331,7 @@ class Followed:
         no difference.
         """
         if self.automaton is None:
-            return faring(None, "", START, {})
+            return ANY
         taken = sum(1 << i for i, name in enumerate(self.names) if F.Atom(name).predicate in acts)
         found = frozenset((Kept(True, True),))
         for memory, letter in slices.ways(step):
@@ -244,20 +351,150 @@ class Followed:
         )
 
 
-def infer(circuit: Circuit, outcomes: Mapping[str, frozenset[Kept]]) -> Inference:
-    """P1 - P0 of the circuit's action, from the outcomes that each rule may still have (by rule id).
+GAINS = {frozenset((Kept(a, b),)): int(a) - int(b) for a in (True, False) for b in (True, False)}
+AGAINST, FOR = 1, 2  # hard rules that only leaving the action keeps, or only taking it: D is infinite
 
-    A rule with one possible outcome is known.  The bounds are exact when the rules' unknowns are
-    independent, and never too narrow otherwise.
+
+def infer(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, float] = NONE) -> Inference:
+    """P1 - P0 of the circuit's action, from how each of its rules and physical rules may fare (by rule id).
+
+    Exact by elimination of the unknowns that rules share: the least and largest tanh(D/2) over all ways to
+    fill them in that keep the physical rules.  What is unknown of one rule alone (several outcomes for one
+    way: of the steps before, or of objects) is filled in for each rule apart.  Beyond `WIDTH` unknowns that
+    hang together the bounds are those of independent rules (`Inference.wide`).
+
+    `likely` is soft evidence: the probability, 0..1, of unknown predicates, independent of one another
+    unless physical rules bind them.  What it covers gives the expectation of tanh(D/2) given that the
+    physical rules hold, instead of bounds (Jeffrey's rule: weights of rules say nothing of what is so).
+
+    Raises:
+        ValueError: no outcome is given for a rule, or a probability is not one.
     """
-    gains = {rule.id: _gains(rule, outcomes) for rule in circuit.rules}
-    hard = [gains[r.id] for r, w in zip(circuit.rules, circuit.weights, strict=True) if w == HARD]
-    soft = [(w, gains[r.id]) for r, w in zip(circuit.rules, circuit.weights, strict=True) if w != HARD]
-    low = relative(_bound(min(g) for g in hard) or sum(w * min(g) for w, g in soft))
-    high = relative(_bound((max(g) for g in hard), up=True) or sum(w * max(g) for w, g in soft))
-    violated = tuple(name for name, g in gains.items() if g == {-1})
-    unknown = tuple(name for name, g in gains.items() if len(g) > 1)
-    return Inference(low, high, _state(gains, hard), violated, unknown)
+    missing = [rule.id for rule in (*circuit.rules, *circuit.laws) if not fares.get(rule.id)]
+    if missing:
+        raise ValueError(f"at least one outcome was required for rule {missing[0]!r}; got none")
+    if strange := {name: p for name, p in likely.items() if not 0 <= p <= 1}:
+        raise ValueError(f"probabilities in 0..1 were required; got {strange}")
+    laws = [_law(fares[rule.id]) for rule in circuit.laws]
+    gains = {rule.id: GAINS.get(fares[rule.id]) for rule in circuit.rules}
+    if None not in gains.values() and not laws:
+        return _closed(circuit, gains)
+    return _joint(circuit, fares, laws, likely)
+
+
+def _closed(circuit: Circuit, gains: Mapping[str, int]) -> Inference:
+    """What a circuit says of which nothing is unknown: Eq. 4 has two worlds, and D is a sum."""
+    difference, hard = 0.0, 0
+    for weight, gain in zip(circuit.weights, gains.values(), strict=True):
+        if weight == HARD:
+            hard |= (0, FOR, AGAINST)[gain]
+        else:
+            difference += weight * gain
+    violated = tuple([name for name, gain in gains.items() if gain == -1])
+    if hard == AGAINST | FOR:
+        return Inference(-1.0, 1.0, "contradictory", violated)
+    value = relative((difference, -HARD, HARD)[hard])
+    return Inference(value, value, "decisive" if any(gains.values()) else "indecisive", violated)
+
+
+def _joint(circuit: Circuit, fares: Mapping[str, Fares], laws: list[Table], likely: Mapping[str, float]) -> Inference:
+    factors = {rule.id: _factor(fares[rule.id]) for rule in circuit.rules}
+    tables = [(factors[r.id], w) for r, w in zip(circuit.rules, circuit.weights, strict=True)]
+    possible, wide = {i: _gains(one.outcomes) for i, one in factors.items()}, False
+    try:
+        if not elimination.eliminate(laws, LEAST).rows:
+            return Inference(-1.0, 1.0, "contradictory", impossible=True)
+        possible = {i: _lawful(one, laws) if len(possible[i]) > 1 else possible[i] for i, one in factors.items()}
+        bounds = [_bound(tables, laws, likely, pick) for pick in (min, max)]
+    except TooWide:
+        wide, alone = True, [(_factor(one.outcomes), w) for one, w in tables]
+        bounds = [_bound(alone, [], NONE, pick) for pick in (min, max)]
+        bounds[0] = -1.0 if laws and bounds[0] is not None else bounds[0]  # whether they can hold is not known
+    violated = tuple([name for name, found in possible.items() if found == {-1}])
+    unknown = tuple([name for name, found in possible.items() if len(found) > 1])
+    low, high = bounds
+    if low is None or high is None:
+        return Inference(-1.0, 1.0, "contradictory", violated, unknown, wide)
+    if high - low < ROUNDING:
+        known: Certainty = "indecisive" if all(found == {0} for found in possible.values()) else "decisive"
+        return Inference(low, low, known, violated, unknown, wide)
+    return Inference(low, high, "undecided", violated, unknown, wide)
+
+
+def _bound(
+    tables: Sequence[tuple[Factor, float]], laws: list[Table], likely: Mapping[str, float], pick: Callable
+) -> float | None:
+    """The least (`min`) or largest (`max`) P1 - P0 of all that may be so; None where hard rules contradict in it all.
+
+    Where they contradict in a part of it, either world may be the one, and the bound is -1 or 1.
+    """
+    unknown = sorted({n for one, _ in tables for n in one.scope} | {n for law in laws for n in law.scope})
+    chances = [_chance(name, likely[name]) for name in unknown if name in likely]
+    if not chances:
+        rows = [Table(one.scope, {v: _best(g, w, pick) for v, g in one.rows.items()}) for one, w in tables]
+        found = elimination.eliminate([*rows, *laws], LEAST if pick is min else MOST).rows.get((), {})
+        values = [_value(hard, d, pick) for hard, d in found.items()]
+        return pick(values) if found.keys() - {AGAINST | FOR} else None
+    rest = tuple([name for name in unknown if name not in likely])
+    masses = [Table(one.scope, {v: _mass(g, w, pick) for v, g in one.rows.items()}) for one, w in tables]
+    given = [Table(law.scope, {v: {(0, 0.0): 1.0} for v in law.rows}) for law in laws]
+    found = elimination.eliminate([*masses, *given, *chances], MASS, keep=rest).rows.values()
+    sums = [(one, sum(one.values())) for one in found]
+    means = [sum(p * _value(*key, pick) for key, p in one.items()) / total for one, total in sums if total > 0]
+    consistent = any(key[0] != AGAINST | FOR and p > 0 for one in found for key, p in one.items())
+    return pick(means) if consistent else None
+
+
+def _joined(one: tuple[int, float], other: tuple[int, float]) -> tuple[int, float]:
+    return one[0] | other[0], round(one[1] + other[1], 12)
+
+
+MASS = Algebra(_joined, operator.mul, operator.add, {(0, 0.0): 1.0})
+LEAST, MOST = (Algebra(operator.or_, operator.add, pick, {0: 0.0}) for pick in (min, max))
+
+
+def _value(hard: int, difference: float, pick: Callable) -> float:
+    return pick(-1.0, 1.0) if hard == AGAINST | FOR else relative((difference, -HARD, HARD)[hard])
+
+
+def _best(outcomes: frozenset[Kept], weight: float, pick: Callable) -> dict[int, float]:
+    """The hard rules' part and the other part of D for one way to fill in a rule's unknowns."""
+    gains = _gains(outcomes)
+    return {(0, FOR, AGAINST)[g]: 0.0 for g in gains} if weight == HARD else {0: weight * pick(gains)}
+
+
+def _mass(outcomes: frozenset[Kept], weight: float, pick: Callable) -> dict[tuple[int, float], float]:
+    """The same as a mass of 1 on what D gets from the rule; of several outcomes the one that is the bound's."""
+    gain = pick(_gains(outcomes))
+    return {((0, FOR, AGAINST)[gain], 0.0): 1.0} if weight == HARD else {(0, weight * gain): 1.0}
+
+
+def _chance(name: str, probability: float) -> Table:
+    return Table((name,), {(True,): {(0, 0.0): probability}, (False,): {(0, 0.0): 1.0 - probability}})
+
+
+def _law(fares: Fares) -> Table:
+    """The ways to fill in a physical rule's unknowns in which it is kept at the step as it is asked for."""
+    one = _factor(fares)
+    kept = {v: {0: 0.0} for v, found in one.rows.items() if any(o.taken for o in found)}
+    return Table(one.scope, kept)
+
+
+def _factor(fares: Fares) -> Factor:
+    return fares if isinstance(fares, Factor) else Factor((), {(): fares})
+
+
+def _gains(outcomes: Iterable[Kept]) -> frozenset[int]:
+    """How much better a rule may fare with the action taken: -1, 0 or 1."""
+    return frozenset([int(o.taken) - int(o.left) for o in outcomes])
+
+
+def _lawful(one: Factor, laws: list[Table]) -> frozenset[int]:
+    """The gains of a rule that the physical rules leave possible."""
+    free = Table(one.scope, dict.fromkeys(one.rows, {0: 0.0}))
+    left = elimination.eliminate([*laws, free], LEAST, keep=one.scope)
+    order = [left.scope.index(name) for name in one.scope]
+    return _gains(o for v in left.rows for o in one.rows[tuple([v[i] for i in order])])
 
 
 def relative(difference: float) -> float:
@@ -280,27 +517,3 @@ def safe(inference: Inference, epsilon: float = 0.0) -> bool | None:
 def lightest(epsilon: float) -> float:
     """The weight that a rule must exceed to deny alone: where -tanh(w/2) = epsilon; 0 for an epsilon of 0 or more."""
     return HARD if epsilon <= -1 else 2 * math.atanh(-epsilon) if epsilon < 0 else 0.0
-
-
-def _gains(rule: Rule, outcomes: Mapping[str, frozenset[Kept]]) -> frozenset[int]:
-    """How much better the rule may fare with the action taken: -1, 0 or 1."""
-    possible = outcomes.get(rule.id)
-    if not possible:
-        raise ValueError(f"at least one outcome was required for rule {rule.id!r}; got none")
-    return frozenset(int(o.taken) - int(o.left) for o in possible)
-
-
-def _bound(extremes: Iterable[int], up: bool = False) -> float:
-    """The infinite D that hard rules force at one end of the interval, 0 where they force none."""
-    found = set(extremes)
-    first, second = (1, -1) if up else (-1, 1)
-    return first * HARD if first in found else second * HARD if second in found else 0.0
-
-
-def _state(gains: Mapping[str, frozenset[int]], hard: list[frozenset[int]]) -> Certainty:
-    known = {next(iter(g)) for g in hard if len(g) == 1}
-    if {-1, 1} <= known:
-        return "contradictory"
-    if any(len(g) > 1 for g in gains.values()):
-        return "undecided"
-    return "decisive" if any(g != {0} for g in gains.values()) else "indecisive"

@@ -42,7 +42,8 @@ from wb.rules.truths import (
     unordered,
 )
 from wb.shield import circuit
-from wb.shield.circuit import HARD, Circuit, Inference, Monitor
+from wb.shield.circuit import HARD, Circuit, Factor, Inference, Monitor
+from wb.shield.elimination import WIDTH
 
 KEPT = 4096
 LONGEST = 300  # characters of what a rule asks of a denied call
@@ -82,7 +83,7 @@ class Shield:
     def __post_init__(self) -> None:
         if not -1 <= self.epsilon <= 1:
             raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {self.epsilon}")
-        rules = {rule.id: rule for c in self.circuits.values() for rule in c.rules}
+        rules = {rule.id: rule for c in self.circuits.values() for rule in (*c.rules, *c.laws)}
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
@@ -118,7 +119,7 @@ class Shield:
         by_tool: dict[str, list[Rule]] = {tool: [] for tool in spoken}
         for action, one in self.circuits.items():
             for tool in known[action].tools if action in known else ():
-                by_tool[tool] += one.rules
+                by_tool[tool] += (*one.rules, *one.laws)
         back = [r.predicates if i in self.followed else _beyond(r.formula) for i, r in self.rules.items()]
         always = fields({name for names in back for name in names})
         read = {tool: fields({name for rule in rules for name in rule.predicates}) for tool, rules in by_tool.items()}
@@ -146,7 +147,10 @@ class Shield:
             if tool not in self.tools:
                 return ""
             mine = [self.circuits[p.name] for p in self.predicates if tool in p.tools and p.name in self.circuits]
-            said = [[c.action, [(r.id, render(r.formula)) for r in c.rules], [str(w) for w in c.weights]] for c in mine]
+            said = [
+                [c.action, _rendered(c.rules), [str(w) for w in c.weights], *map(_rendered, c.laws and [c.laws])]
+                for c in mine
+            ]
             text = json.dumps([self.epsilon, *said])
             self._evidence[tool] = hashlib.sha256(text.encode()).hexdigest() if mine else ""
         return self._evidence[tool]
@@ -157,7 +161,7 @@ class Shield:
             r
             for p in self.predicates
             if tool in p.tools and p.name in self.circuits
-            for r in self.circuits[p.name].rules
+            for r in (*self.circuits[p.name].rules, *self.circuits[p.name].laws)
         ]
         read = {name for rule in rules for name in rule.predicates}
         return tuple(dict.fromkeys(source(p) for p in self.predicates if p.kind == "state" and p.name in read))
@@ -177,9 +181,12 @@ class Shield:
         texts = [understood.asked(part, ruleset).removesuffix(f" in the call of {tool}") for part in parts]
         return tuple(dict.fromkeys(texts)) if all(len(text) <= LONGEST for text in texts) else ()
 
-    def infer(self, trace: Trace) -> dict[str, Inference]:
-        """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
-        return self._watched(trace).infer(self.validator.step(trace.steps[-1]))
+    def infer(self, trace: Trace, likely: Mapping[str, float] = circuit.NONE) -> dict[str, Inference]:
+        """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15).
+
+        `likely` is soft evidence of what is not known (`circuit.infer`); decisions are made without it.
+        """
+        return self._watched(trace).infer(self.validator.step(trace.steps[-1]), likely)
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
         """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
@@ -188,7 +195,8 @@ class Shield:
         found: dict[str, list[bool | None]] = {}  # of each action, whose faring is of the objects that it concerns
         for action in watch.infer(step):
             for rule in self.circuits[action].rules:
-                taken = {o.taken for o in watch.faring(rule.id, action, told, step)}
+                fares = watch.faring(rule.id, action, told, step)
+                taken = {o.taken for o in (fares.outcomes if isinstance(fares, Factor) else fares)}
                 found.setdefault(rule.id, []).append(taken.pop() if len(taken) == 1 else None)
         return {rule: all_of(truths) for rule, truths in found.items()}
 
@@ -286,9 +294,9 @@ class ShieldWatch:
             self.shield._seen.clear()
         self.shield._seen[key] = found
 
-    def infer(self, step: Step) -> dict[str, Inference]:
-        """What each circuit says whose action the step takes, by action."""
-        return self._inferred(self.read(step), step)
+    def infer(self, step: Step, likely: Mapping[str, float] = circuit.NONE) -> dict[str, Inference]:
+        """What each circuit says whose action the step takes, by action; `likely` as of `Shield.infer`."""
+        return self._inferred(self.read(step), step, likely)
 
     def read(self, step: Step) -> dict[str, bool | None]:
         """The truth of every predicate at the step; the last call tells its own arguments alone."""
@@ -297,7 +305,7 @@ class ShieldWatch:
     def _read(self, step: Step, call: Call | None) -> dict[str, bool | None]:
         return {name: read(step, call) for name, read in self.shield.readers.items()}
 
-    def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
+    def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> circuit.Fares:
         """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
         left = self._left(step)
         left = left if action in left else {}
@@ -326,11 +334,17 @@ class ShieldWatch:
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
         return {name: read(step, call) for name, read in self.shield.about.items()}
 
-    def _inferred(self, told: Mapping[str, bool | None], step: Step) -> dict[str, Inference]:
-        return {action: self._circuit(c, told, step) for action, c in self.shield.circuits.items() if told.get(action)}
+    def _inferred(
+        self, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
+    ) -> dict[str, Inference]:
+        circuits = self.shield.circuits.items()
+        return {action: self._circuit(c, told, step, likely) for action, c in circuits if told.get(action)}
 
-    def _circuit(self, c: Circuit, told: Mapping[str, bool | None], step: Step) -> Inference:
-        return circuit.infer(c, {r.id: self.faring(r.id, c.action, told, step) for r in c.rules})
+    def _circuit(
+        self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
+    ) -> Inference:
+        fares = {r.id: self.faring(r.id, c.action, told, step) for r in (*c.rules, *c.laws)}
+        return circuit.infer(c, fares, likely)
 
     def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference], step: Step) -> Verdict:
         epsilon = self.shield.epsilon
@@ -339,7 +353,9 @@ class ShieldWatch:
         denied = [inferred[action] for action, answer in safe.items() if answer is False]
         if denied:
             violated = tuple(dict.fromkeys(rule for inference in denied for rule in inference.violated))
-            reason = f"{margins}; broken: {self._sentences(violated) or 'no rule in favour'}"
+            either = self._sentences(dict.fromkeys(rule for one in denied for rule in one.unknown))
+            broken = self._sentences(violated) or (f"one of {either}" if either else "no rule in favour")
+            reason = f"{margins}; broken: {broken}"
             quotes = tuple([self._quote(rule) for rule in violated])
             return Verdict("deny", reason, violated, quotes=quotes)
         unsure = [action for action, answer in safe.items() if answer is None]
@@ -348,28 +364,34 @@ class ShieldWatch:
         rules = dict.fromkeys(name for action in unsure for name in inferred[action].unknown)
         facts = tuple(dict.fromkeys(fact for action in unsure for fact in self._deciding(action, told, step)))
         said = f"; it depends on what is not known: {', '.join(facts)}" if facts else ""
-        why = f"not known: {self._sentences(rules)}" if rules else "hard rules contradict each other"
+        clash = any(inferred[action].state == "contradictory" for action in unsure)
+        why = "hard or physical rules contradict what is known or each other" if clash else ""
+        why = why or f"not known: {self._sentences(rules)}"
+        wide = any(inferred[action].wide for action in unsure)
+        said += f"; more than {WIDTH} unknown facts hang together, so the bounds may be too wide" if wide else ""
         return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
 
     def _deciding(self, action: str, told: Mapping[str, bool | None], step: Step) -> tuple[str, ...]:
         """The unknown facts of a circuit that matter: for some truths of the others, another truth is another answer.
 
-        All of them where there are more than `TRIED`; none where only what was done before is unknown.
+        All of them where there are more than `TRIED`, or physical rules leave no other truth of one alone; none where
+        only what was done before is unknown.
         """
         c = self.shield.circuits[action]
-        names = [n for n in dict.fromkeys(n for r in c.rules for n in r.predicates) if told.get(n) is None]
+        rules = (*c.rules, *c.laws)
+        names = [n for n in dict.fromkeys(n for r in rules for n in r.predicates) if told.get(n) is None]
         if len(names) <= TRIED:
-            answers = {
-                point: circuit.safe(
-                    self._circuit(c, {**told, **dict(zip(names, point, strict=True))}, step), self.shield.epsilon
-                )
+            tried = {
+                point: self._circuit(c, {**told, **dict(zip(names, point, strict=True))}, step)
                 for point in product((False, True), repeat=len(names))
             }
-            names = [
+            answers = {p: circuit.safe(one, self.shield.epsilon) for p, one in tried.items() if not one.impossible}
+            alone = [
                 name
                 for i, name in enumerate(names)
-                if any(answers[p] != answers[(*p[:i], not p[i], *p[i + 1 :])] for p in answers)
+                if any(answers.get((*p[:i], not p[i], *p[i + 1 :]), given) != given for p, given in answers.items())
             ]
+            names = alone or (names if len(set(answers.values())) > 1 else [])
         sources = {p.name: source(p) for p in self.shield.predicates}
         return tuple(dict.fromkeys(sources[name] for name in names))
 
@@ -400,8 +422,10 @@ def _made(predicate: Predicate, tool: str) -> bool:
 
 
 def to_json(shield: Shield) -> dict[str, object]:
-    """The shield as JSON values: rules, for each action the weight of each rule, epsilon; `from_json` reads it."""
-    rules = {rule.id: rule for c in shield.circuits.values() for rule in c.rules}
+    """The shield as JSON values: rules, for each action the weight of each rule and its physical rules, epsilon, as
+    `from_json` reads them."""
+    rules = {rule.id: rule for c in shield.circuits.values() for rule in (*c.rules, *c.laws)}
+    laws = {action: [rule.id for rule in c.laws] for action, c in shield.circuits.items() if c.laws}
     weights = {
         action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)}
         for action, c in shield.circuits.items()
@@ -409,6 +433,7 @@ def to_json(shield: Shield) -> dict[str, object]:
     return {
         "epsilon": shield.epsilon,
         "circuits": weights,
+        "laws": laws,
         "rules": rulefile.to_json(RuleSet(shield.predicates, tuple(rules.values()))),
     }
 
@@ -429,11 +454,17 @@ def from_json(
         action: {name: HARD if w == "hard" else float(w) for name, w in row.items()}
         for action, row in value["circuits"].items()
     }
-    strange = sorted({name for row in weights.values() for name in row} - {rule.id for rule in ruleset.rules})
+    laws = {action: tuple(value.get("laws", {}).get(action, ())) for action in weights}
+    named = {name for part in (weights, laws) for row in part.values() for name in row}
+    strange = sorted(named - {rule.id for rule in ruleset.rules})
     if strange:
         raise ValueError(f"circuits may name only the shield's rules; got {strange}")
-    circuits = circuit.build(ruleset, {action: tuple(row) for action, row in weights.items()}, weights)
+    circuits = circuit.build(ruleset, {action: (*row, *laws[action]) for action, row in weights.items()}, weights)
     return Shield(ruleset.predicates, circuits, float(value["epsilon"]), toolbox=toolbox, open=open or {})
+
+
+def _rendered(rules: Iterable[Rule]) -> list[tuple[str, str]]:
+    return [(r.id, render(r.formula)) for r in rules]
 
 
 def _interval(inference: Inference) -> str:
