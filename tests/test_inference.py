@@ -5,16 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracles import worlds
 
 from wb.logic import formula as F
-from wb.logic.formula import Always, Atom, Implies, Not
-from wb.logic.syntax import parse
-from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.shield import circuit, elimination
-from wb.shield.circuit import HARD, Circuit, Kept
+from wb.logic.formula import Always, Atom, Not
+from wb.rules.rule import Rule
+from wb.shield import circuit
+from wb.shield.circuit import HARD, Circuit
 
 BINARY = (F.And, F.Or, F.Implies, F.Implies, F.Iff, F.Xor)
 

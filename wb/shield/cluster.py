@@ -20,6 +20,14 @@ from wb.rules.rule import Predicate, RuleSet
 
 if TYPE_CHECKING:
     from networkx import Graph
+    from scipy.sparse import csr_array
+
+
+BLOCK = 1024  # rows of cosines at a time
+MOST = 40  # clusters that the eigengap chooses among
+DENSE = 200  # nodes below which all eigenvalues are computed
+TRIES = 60  # restarts of the Lanczos method
+EQUAL = 1e-9  # eigenvalues nearer than this are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +58,22 @@ def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float) -> Graph:
     names = [p.name for p in states(ruleset)]
     if len(vectors) != len(names):
         raise ValueError(f"one vector a state predicate was required ({len(names)}); got {len(vectors)}")
-    cosines = np.asarray(vectors) @ np.asarray(vectors).T if names else np.zeros((0, 0))
-    together = cooccurring(ruleset)
+    place, rows = {name: i for i, name in enumerate(names)}, np.asarray(vectors)
+    together = {tuple(sorted(map(place.__getitem__, pair))) for pair in cooccurring(ruleset)}
     found = networkx.Graph()
     found.add_nodes_from(names)
-    for (i, a), (j, b) in combinations(enumerate(names), 2):
-        joined = frozenset((a, b)) in together
-        if joined or cosines[i, j] >= theta:
-            found.add_edge(a, b, together=joined, cosine=round(float(cosines[i, j]), 4))
+    for start in range(0, len(names), BLOCK):
+        cosines = rows[start : start + BLOCK] @ rows[start:].T
+        near = np.triu(cosines >= theta, 1)
+        here = np.array([(i, j) for i, j in together if start <= i < start + BLOCK], dtype=int).reshape(-1, 2) - start
+        near[here[:, 0], here[:, 1]] = True
+        one, other = near.nonzero()
+        found.add_edges_from(
+            (names[i], names[j], {"together": (i, j) in together, "cosine": cosine})
+            for i, j, cosine in zip(
+                (one + start).tolist(), (other + start).tolist(), cosines[one, other].round(4).tolist(), strict=True
+            )
+        )
     return found
 
 
@@ -81,8 +97,9 @@ def clusters(graph: Graph, k: int | None = None, *, seed: int = 0) -> Clusters:
     joined = [n for n in graph if graph.degree(n) > 0]
     if k is not None and k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
-    k = min(k or eigengap(graph), max(len(joined), 1))
-    labels = spectral(graph, joined, k, seed=seed)
+    affinity = _affinity(graph, joined)
+    k = min(k or _gap(affinity, MOST), max(len(joined), 1))
+    labels = _cut(affinity, k, seed)
     cut = _groups(joined, labels) + tuple((n,) for n in alone)
     pairs = [(a, b) for a, b, together in graph.edges(data="together") if together]
     return Clusters(groups=close(cut, pairs), cut=cut, k=k)
@@ -125,40 +142,96 @@ def to_json(graph: Graph, found: Clusters) -> dict[str, object]:
     }
 
 
-def eigengap(graph: Graph, *, most: int = 40) -> int:
+def eigengap(graph: Graph, *, most: int = MOST) -> int:
     """The k in 1..most after which the eigenvalues of the normalised Laplacian jump most.
 
     Never below the number of connected components: their zero eigenvalues come before any jump.
     """
-    import networkx
-
-    joined = graph.subgraph([n for n in graph if graph.degree(n) > 0])
-    if len(joined) < 3:
-        return max(networkx.number_connected_components(joined), 1) if len(joined) else 1
-    values = np.sort(np.linalg.eigvalsh(networkx.normalized_laplacian_matrix(joined).toarray()))[: most + 1]
-    least = networkx.number_connected_components(joined)
-    if least >= len(values):
-        return least
-    return int(least + np.argmax(np.diff(values)[least - 1 :]))
+    return _gap(_affinity(graph, [n for n in graph if graph.degree(n) > 0]), most)
 
 
 def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tuple[int, ...]:
-    """A label for every name, by scikit-learn's spectral clustering of the graph between them into k parts."""
-    if k <= 1 or len(names) <= 1:
-        return (0,) * len(names)
-    if k >= len(names):
-        return tuple(range(len(names)))
-    import warnings
+    """A label for every name, by spectral clustering of the graph between them into k parts.
 
-    import networkx
-    from sklearn.cluster import SpectralClustering
+    Labels are read off the eigenvectors by pivoted QR (Damle, Minden & Ying 2019), so that `seed` only starts the
+    solver.  With as many parts as the graph falls into these are its components, whose indicators span the
+    eigenvectors of 0 (von Luxburg 2007, Proposition 4).
+    """
+    return _cut(_affinity(graph, names), k, seed)
 
-    affinity = networkx.to_numpy_array(graph, nodelist=list(names), weight=None)
-    method = SpectralClustering(k, affinity="precomputed", assign_labels="cluster_qr", random_state=seed)
-    with warnings.catch_warnings():
-        # several components are expected here: each only adds a zero eigenvalue
-        warnings.filterwarnings("ignore", message="Graph is not fully connected")
-        return tuple(int(label) for label in method.fit_predict(affinity))
+
+def _affinity(graph: Graph, names: Sequence[str]) -> csr_array:
+    """The 0-1 adjacency of the graph between the names, sparse."""
+    from scipy import sparse
+
+    place = {name: i for i, name in enumerate(names)}
+    ends = np.array([(place[a], place[b]) for a, b in graph.edges if a in place and b in place]).reshape(-1, 2)
+    one, other = np.concatenate([ends, ends[:, ::-1]]).T
+    return sparse.csr_array((np.ones(len(one)), (one, other)), shape=(len(names), len(names)))
+
+
+def _gap(affinity: csr_array, most: int) -> int:
+    from scipy.sparse import csgraph
+
+    least, nodes = csgraph.connected_components(affinity, directed=False)[0], affinity.shape[0]
+    if nodes < 3 or least > min(most, nodes - 1):
+        return max(least, 1)
+    gaps = np.diff(_lowest(affinity, most + 1)[0])[least - 1 :]
+    return int(least + np.flatnonzero(gaps >= gaps.max() - EQUAL)[-1])
+
+
+def _cut(affinity: csr_array, k: int, seed: int) -> tuple[int, ...]:
+    from scipy import linalg
+    from scipy.sparse import csgraph
+
+    nodes = affinity.shape[0]
+    if k <= 1 or nodes <= 1:
+        return (0,) * nodes
+    if k >= nodes:
+        return tuple(range(nodes))
+    parts, labels = csgraph.connected_components(affinity, directed=False)
+    if parts != k:
+        vectors = _lowest(affinity, k, seed)[1] / np.sqrt(np.maximum(affinity.sum(axis=1), 1))[:, None]
+        pivots = linalg.qr(vectors.T, mode="r", pivoting=True)[1]
+        left, _, right = linalg.svd(vectors[pivots[:k]].T)
+        labels = np.abs(vectors @ (left @ right)).argmax(axis=1)
+    return tuple(labels.tolist())
+
+
+def _lowest(affinity: csr_array, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest eigenvalues of the normalised Laplacian, at most `count`, and their vectors, shape (nodes, values).
+
+    Each connected component by itself, so that no eigenvalue that several share is missed.
+    """
+    from scipy.sparse import csgraph
+
+    parts, home = csgraph.connected_components(affinity, directed=False)
+    where = np.split(np.argsort(home, kind="stable"), np.cumsum(np.bincount(home, minlength=parts))[:-1])
+    found = [_eigen(csgraph.laplacian(affinity[at][:, at], normed=True), count, seed) for at in where]
+    values = np.concatenate([one for one, _ in found])
+    order = np.argsort(values.round(9), kind="stable")[:count]
+    vectors = np.zeros((affinity.shape[0], len(order)))
+    owners = np.concatenate([[(part, i) for i in range(len(one))] for part, (one, _) in enumerate(found)])
+    for column, (part, i) in enumerate(owners[order]):
+        vectors[where[part], column] = found[part][1][:, i]
+    return values[order], vectors
+
+
+def _eigen(laplacian: csr_array, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest eigenvalues, at most `count`, and their vectors: all of a small matrix, else by Lanczos."""
+    from scipy.sparse import linalg
+
+    size = laplacian.shape[0]
+    if size < max(DENSE, 3 * count):
+        values, vectors = np.linalg.eigh(laplacian.toarray())
+        return values[:count], vectors[:, :count]
+    start = np.random.default_rng(seed).uniform(-1, 1, size)
+    try:  # cheap where edges are many
+        values, vectors = linalg.eigsh(laplacian, count, which="SA", v0=start, maxiter=TRIES, ncv=3 * count)
+    except linalg.ArpackNoConvergence:  # eigenvalues close to 0, as of a long chain: inverted, they lie apart
+        values, vectors = linalg.eigsh(laplacian.tocsc(), count, sigma=-0.01, v0=start)
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
 
 
 def close(groups: Sequence[Sequence[str]], pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
