@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import SpectralClustering
 
 from wb.logic.formula import Always, Atom, Implies, Not, conjunction
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -137,6 +140,73 @@ def test_the_graph_as_json_names_every_predicate_once():
     value = cluster.to_json(graph, cluster.clusters(graph))
     assert sorted(n for g in value["groups"] for n in g) == ["a", "b", "c"]
     assert value["edges"] == [{"a": "a", "b": "b", "together": True, "cosine": 0.0}]
+
+
+def dense(graph: networkx.Graph, k: int) -> set[frozenset]:
+    """The parts by scikit-learn over the whole matrix; its ties are decided by rounding, and so by the nodes' order."""
+    nodes = [n for n in graph if graph.degree(n) > 0]
+    affinity = networkx.to_numpy_array(graph, nodelist=nodes, weight=None)
+    labels = SpectralClustering(k, affinity="precomputed", assign_labels="cluster_qr", random_state=0).fit_predict(
+        affinity
+    )
+    return {frozenset(n for n, label in zip(nodes, labels, strict=True) if label == one) for one in set(labels)}
+
+
+def well_defined(graph: networkx.Graph, values: np.ndarray, k: int) -> bool:
+    """Whether eigenvalues part the first k vectors from the others, and no order of the nodes gives other parts."""
+    if not 1 < k < len(values) or values[k] - values[k - 1] < 1e-7:
+        return False
+    cuts = set()
+    for seed in range(6):
+        turned = networkx.Graph()
+        turned.add_nodes_from(random.Random(seed).sample(list(graph), len(graph)))
+        turned.add_edges_from(graph.edges)
+        cuts.add(frozenset(dense(turned, k)))
+    return len(cuts) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+@pytest.mark.parametrize("size", [(2, 8), (10, 30), (60, 90)], ids=["small", "middle", "large"])
+def test_sparse_eigenvectors_cut_as_the_dense_ones(size, monkeypatch):
+    """On random graphs of several components, small ones by Lanczos too; a gap that is a tie may go either way."""
+    rng, compared, parted = random.Random(3), 0, 0
+    for seed in range(24 if size[1] < 50 else 4):
+        blocks = [rng.randint(*size) for _ in range(rng.randint(2, 5))]
+        graph = networkx.random_partition_graph(blocks, rng.uniform(0.3, 0.9), rng.choice([0.0, 0.02]), seed=seed)
+        joined = graph.subgraph([n for n in graph if graph.degree(n) > 0])
+        if len(joined) < 4:
+            continue
+        values = np.sort(np.linalg.eigvalsh(networkx.normalized_laplacian_matrix(joined).toarray()))
+        least = networkx.number_connected_components(joined)
+        gaps = np.diff(values[:41])
+        monkeypatch.setattr(cluster, "DENSE", rng.choice([0, 200]))
+        found = cluster.eigengap(graph)
+        assert found == least or gaps[found - 1] >= gaps[least - 1 :].max() - 1e-6
+        for k in {found, least, rng.randint(2, 9)}:
+            if well_defined(joined, values, k):
+                networkx.set_edge_attributes(graph, False, "together")
+                cut = {frozenset(g) for g in cluster.clusters(graph, k).cut if graph.degree(g[0]) > 0}
+                assert cut == dense(joined, k)
+                compared, parted = compared + 1, parted + (k > least)
+    assert compared >= 4 and parted >= (size[1] > 8)
+
+
+def test_a_long_chain_whose_eigenvalues_crowd_at_0_is_cut_in_the_middle():
+    graph = networkx.path_graph(3000)
+    networkx.set_edge_attributes(graph, False, "together")
+    first, second = map(len, cluster.clusters(graph, 2).cut)
+    assert abs(first - second) <= 2
+
+
+def test_an_index_by_mention_looks_at_no_more_than_a_circuit():
+    ruleset = rules_over(("pay", ("a",)), ("post", ("a", "b")), ("read", ("c",)), ("pay", ()))
+    rows = cluster.costs(ruleset, cluster.by_action(ruleset, (("a", "b"), ("c",))))
+    assert [(r["action"], r["way"], r["rules"], r["predicates"], r["queries"]) for r in rows[:4]] == [
+        ("pay", "mention", 2, 1, 1),
+        ("pay", "cluster", 3, 2, 2),
+        ("post", "mention", 1, 2, 2),
+        ("post", "cluster", 2, 2, 2),
+    ]
 
 
 def test_the_gap_of_eigenvalues_tells_how_many_parts_a_graph_has():

@@ -97,7 +97,13 @@ def test_clusters_are_counted_and_so_are_the_rules_that_an_action_does_not_need(
         apart[1]
         == "a circuit holds 1.0 of 2 rules on average; 0 of all 2 places go to rules that do not mention the action"
     )
-    assert apart[2] == "other theta and k make 1 to 2 clusters, and 1 to 2 rules in the largest circuit"
+    assert apart[2].startswith("over all 2 actions, circuits look at 0 more rules, 0 more predicates, 0 more queries")
+    assert apart[3] == "other theta and k make 1 to 2 clusters, and 1 to 2 rules in the largest circuit"
     joined = cluster.findings(RULES, Clusters((("p", "q", "r"),), (), 1), {"pay": ("a", "b")}, survey)
     assert "3 of 3" in joined[0] and "1 of all 2 places" in joined[1]
+    assert "1 more rules, 1 more predicates, 1 more queries" in joined[2] and "buy nothing" in joined[2]
+    law = Rule("law", "", parse("ALWAYS (q IMPLIES r)"), "oblige", "physical")
+    lawful = RuleSet(RULES.predicates, (*RULES.rules, law))
+    settled = cluster.findings(lawful, Clusters((("p", "q", "r"),), (), 1), {"pay": ("a", "law")}, survey)
+    assert "1 more rules" in settled[2] and "1 of these rules are physical" in settled[2]
     assert "0 of 0 state" in cluster.findings(RuleSet((), ()), Clusters((), (), 1), {}, survey)[0]

@@ -149,7 +149,7 @@ def numbers(line: str) -> list[float]:
 
 
 def test_most_predicates_share_a_cluster_and_an_action_looks_at_a_part_of_the_rules(shown):
-    grouped, sizes, _ = map(numbers, shown[0]["03"])
+    grouped, sizes, *_ = map(numbers, shown[0]["03"])
     assert 18 <= grouped[0] < grouped[1] == 32 and 4 <= grouped[2] <= 8 and grouped[3] >= 6
     assert 4 <= sizes[0] <= 8 and sizes[1] == 26
 

@@ -33,6 +33,10 @@ CIRCUITS = [
     {"action": "post", "rules": ["r2"], "weights": [0.9], "losses": [0.5, 0.1], "source": "simulated"},
     {"action": "look", "rules": [], "weights": [], "losses": [0.5, 0.1], "source": "simulated"},
 ]
+COSTS = [
+    {"action": "pay", "way": "mention", "rules": 1, "physical": 0, "predicates": 1, "queries": 1},
+    {"action": "pay", "way": "cluster", "rules": 3, "physical": 1, "predicates": 2, "queries": 1},
+]
 RATES = {"accuracy": 0.5, "precision": 0.5, "recall": 0.5, "fpr": 0.5}
 METHODS = [
     {"method": "veriguard", "split": "all", **RATES, "model": "m", "intervals": {"accuracy": (0.42, 0.58)}},
@@ -45,6 +49,7 @@ FIGURES = [
     (plots.predicate_count, ROUNDS),
     (plots.vagueness, ROUNDS),
     (plots.predicate_graph, GRAPH),
+    (plots.circuit_costs, COSTS),
     (plots.loss, CIRCUITS),
     (plots.weights, CIRCUITS),
     (plots.confusion, METHODS),

@@ -163,6 +163,21 @@ READ: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (  # a panel: t
 )
 
 
+def circuit_costs(runs: Runs) -> Figure:
+    """Rules, state predicates and queries of each action: by its circuit, and hollow by an index of the rules
+    that mention it. Values: lists of `{"action", "way", "rules", "predicates", "queries"}` (`cluster.costs`)."""
+    series = []
+    for look, name, rows in _looks(runs):
+        hollow = [row["way"] == "mention" for row in rows]
+        hover = [f"{row['action']}, by {row['way']}" for row in rows]
+        for panel, key in enumerate(("rules", "predicates", "queries")):
+            shape = {"panel": panel, "listed": panel == 0, "hover": hover, "hollow": hollow}
+            series.append(Series(look, _column(rows, "action"), _column(rows, key), name, "markers", **shape))
+    title = "What an action looks at: by its circuit, and hollow by an index of the rules that mention it"
+    panels = ("rules", "state predicates", "queries")
+    return Figure(title, tuple(series), Axis(slanted=True), Axis(zero=True), panels=panels, height=480)
+
+
 def pass_k(runs: Runs) -> Figure:
     """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
     series = (

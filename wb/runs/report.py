@@ -280,6 +280,7 @@ DRAWINGS = (
     Drawing(plots.predicate_count, "02", "rounds.json", "predicates"),
     Drawing(plots.vagueness, "02", "rounds.json", "rules"),
     Drawing(plots.predicate_graph, "03", "graph.json", "predicates"),
+    Drawing(plots.circuit_costs, "03", "costs.json", "tools"),
     Drawing(plots.loss, "04", "weights.json", "tools"),
     Drawing(plots.weights, "04", "weights.json", "rules"),
     Drawing(plots.confusion, "07", "results.json", "results", "methods"),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wb.rules.rule import Predicate, RuleSet
+from wb.rules.truths import source
 
 if TYPE_CHECKING:
     from networkx import Graph
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1024  # rows of cosines at a time
+COUNTED = ("rules", "predicates", "queries", "physical")
 MOST = 40  # clusters that the eigengap chooses among
 DENSE = 200  # nodes below which all eigenvalues are computed
 TRIES = 60  # restarts of the Lanczos method
@@ -71,7 +73,10 @@ def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float) -> Graph:
         found.add_edges_from(
             (names[i], names[j], {"together": (i, j) in together, "cosine": cosine})
             for i, j, cosine in zip(
-                (one + start).tolist(), (other + start).tolist(), cosines[one, other].round(4).tolist(), strict=True
+                (one + start).tolist(),
+                (other + start).tolist(),
+                cosines[one, other].astype(float).round(4).tolist(),
+                strict=True,
             )
         )
     return found
@@ -273,6 +278,31 @@ def by_action(ruleset: RuleSet, groups: Sequence[Sequence[str]]) -> Mapping[str,
     return found
 
 
+def costs(ruleset: RuleSet, circuits: Mapping[str, Sequence[str]]) -> tuple[dict[str, object], ...]:
+    """What each action has to look at, by its circuit and by an index of the rules that mention it: rules, physical
+    rules among them, state predicates, and queries (fields, arguments or questions that tell these, each asked once).
+
+    Action rules that do not mention the action cancel in its decision; physical ones may settle what is unknown.
+    """
+    rules = {rule.id: rule for rule in ruleset.rules}
+    told = {p.name: source(p) for p in ruleset.predicates if p.kind == "state"}
+    found = []
+    for action, ids in circuits.items():
+        for way, some in (("mention", [i for i in ids if action in rules[i].predicates]), ("cluster", ids)):
+            names = dict.fromkeys(n for i in some for n in rules[i].predicates if n in told)
+            found.append(
+                {
+                    "action": action,
+                    "way": way,
+                    "rules": len(some),
+                    "physical": sum(rules[i].type == "physical" for i in some),
+                    "predicates": len(names),
+                    "queries": len({told[name] for name in names}),
+                }
+            )
+    return tuple(found)
+
+
 def findings(
     ruleset: RuleSet, found: Clusters, circuits: Mapping[str, Sequence[str]], survey: Sequence[Mapping[str, object]]
 ) -> tuple[str, ...]:
@@ -281,6 +311,11 @@ def findings(
     sizes = [len(group) for group in found.groups if len(group) > 1]
     named = {rule.id: rule.predicates for rule in ruleset.rules}
     places = [action in named[rule] for action, ids in circuits.items() for rule in ids]
+    by = {way: [row for row in costs(ruleset, circuits) if row["way"] == way] for way in ("mention", "cluster")}
+    sums = {way: {key: sum(row[key] for row in rows) for key in COUNTED} for way, rows in by.items()}
+    more = [f"{sums['cluster'][key] - sums['mention'][key]} more {key}" for key in COUNTED[:3]]
+    laws = sums["cluster"]["physical"] - sums["mention"]["physical"]
+    bought = f"{laws} of these rules are physical and can settle what is unknown" if laws else "they buy nothing here"
     few, *_, many = sorted(row["clusters"] for row in survey)
     least, *_, most = sorted(row["largest_circuit"] for row in survey)
     return (
@@ -288,5 +323,7 @@ def findings(
         f"{len(sizes)} clusters of up to {max(sizes, default=0)}; the others stand alone",
         f"a circuit holds {len(places) / max(len(circuits), 1):.1f} of {len(ruleset.rules)} rules on average; "
         f"{places.count(False)} of all {len(places)} places go to rules that do not mention the action",
+        f"over all {len(circuits)} actions, circuits look at {', '.join(more)} than an index of the rules that mention "
+        f"the action: {bought}, and all others cancel in every decision",
         f"other theta and k make {few} to {many} clusters, and {least} to {most} rules in the largest circuit",
     )
