@@ -105,6 +105,20 @@ def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
     assert decisions == [False, True], "the good rule denies, the bad one is tolerated"
 
 
+def test_autograd_checks_the_gradient_of_the_loss_of_softplus_weights():
+    """`torch.autograd.gradcheck`, in double precision, away from the hinge's corner."""
+    rng = torch.Generator().manual_seed(4)
+    table = torch.randint(-1, 2, (40, 6), generator=rng).double()
+    labels = torch.where(torch.rand(40, generator=rng) < 0.5, 1.0, -1.0).double()
+    free = torch.randn((6, 3), generator=rng, dtype=torch.float64, requires_grad=True)
+
+    def loss(parameters: torch.Tensor) -> torch.Tensor:
+        theta = torch.nn.functional.softplus(parameters)
+        return weights.hinge(theta, table, labels, epsilon=-0.4, margin=0.3).mean(dim=0)
+
+    assert torch.autograd.gradcheck(loss, (free,), eps=1e-7, atol=1e-6)
+
+
 def test_a_rule_without_examples_keeps_the_prior():
     fit = learn(examples([[-1, 0]] * 5, [-1] * 5), l2=1e-2, epochs=2000)
     assert fit.weights[1] == pytest.approx(weights.PRIOR, abs=0.02)
