@@ -210,3 +210,37 @@ def test_an_unknown_that_a_physical_rule_ties_to_another_is_named():
     )
     tied = Shield(PREDICATES, circuit.build(same, {"pay": ("r", "law")}))
     assert set(tied.decide(Trace("t", (Step((Call("pay"),), {}),))).missing) == {"state.grown", "state.age"}
+
+
+@pytest.mark.parametrize("many", [10, elimination.WIDTH])
+def test_a_rule_about_objects_over_many_predicates_is_decided_where_they_are_known_and_never_allows_else(many):
+    done = [f"done{i}" for i in range(many)]
+    about = (cel.parse("call.id"),)
+    acts = tuple(Predicate(name, "action", "", tools=(name,), objects=about) for name in ("pay", *done))
+    told = tuple(Predicate(f"told{i}", "state", "") for i in range(many))
+    body = " AND ".join([*(f"ONCE {name}(o)" for name in done), *(one.name for one in told)])
+    rules = RuleSet((*acts, *told), (Rule("r", "", parse(f"ALWAYS (pay(o) IMPLIES ({body}))"), "permit_only_if"),))
+    made = Shield(rules.predicates, circuit.build(rules, {"pay": ["r"]}))
+    known, session, vague = {one.name: True for one in told}, made.session(), made.session()
+    for one in (session, vague):
+        one.state(known if one is session else {})
+        for name in done:
+            assert one.call(name, {"id": "a"}).decision == "allow"
+    assert session.call("pay", {"id": "b"}).decision == "deny"
+    assert session.call("pay", {"id": "a"}).decision == "allow"
+    assert vague.call("pay", {"id": "a"}).decision == "undecided"
+
+
+@pytest.mark.parametrize("about", ["", "(o)"])
+def test_what_was_once_too_much_to_follow_is_decided_again_by_a_rule_about_each_step_alone(about):
+    told = tuple(Predicate(f"told{i}", "state", "") for i in range(elimination.WIDTH + 2))
+    objects = (cel.parse("call.id"),) if about else ()
+    pay = Predicate("pay", "action", "", tools=("pay",), objects=objects)
+    body = " AND ".join(one.name for one in told)
+    rules = RuleSet((pay, *told), (Rule("r", "", parse(f"ALWAYS (pay{about} IMPLIES ({body}))"), "permit_only_if"),))
+    session = Shield(rules.predicates, circuit.build(rules, {"pay": ["r"]})).session()
+    known = {one.name: True for one in told}
+    for state, decision in (({}, "undecided"), (known, "allow"), (known | {"told0": False}, "deny")):
+        session.state(state)
+        assert session.call("pay", {"id": "a"}).decision == decision
+        session.result("done")

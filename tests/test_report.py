@@ -29,6 +29,7 @@ GRAPH = {
         *({"a": one, "b": other, "together": False, "cosine": 0.7} for one in KNOT for other in KNOT if one < other),
     ],
 }
+COSTS = [{"action": "pay", "way": "mention", "rules": 2, "physical": 0, "predicates": 2, "queries": 1}]
 CIRCUITS = [{"action": "pay", "rules": ["r1", "r2"], "weights": [1.2, 0.3], "losses": [0.4, 0.2], "source": "real"}]
 RATES = {"accuracy": 0.96, "precision": 0.97, "recall": None, "fpr": 0.02}
 METHODS = [
@@ -101,7 +102,7 @@ SUMMARY = {
 FILES = {
     "01_policy_extraction": {"sentences.json": SENTENCES, "rules.json": RULES},
     "02_vagueness_scoring": {"rounds.json": ROUNDS, "rules.json": RULES},
-    "03_spectral_clustering": {"graph.json": GRAPH},
+    "03_spectral_clustering": {"graph.json": GRAPH, "costs.json": COSTS},
     "04_weight_learning": {"weights.json": CIRCUITS},
     "06_nagini_verification": {"guards.json": GUARDS, "summary.json": SUMMARY},
     "07_evaluation": {
@@ -195,6 +196,7 @@ def test_every_link_leads_to_a_place_of_the_page(here):
             "weights",
         ),
         ("03_spectral_clustering", None, "predicate graph: no graph.json of stage 03", "predicate_graph"),
+        ("03_spectral_clustering", {"graph.json": GRAPH}, "circuit costs: no costs.json of stage 03", "circuit_costs"),
         ("01_policy_extraction", {"rules.json": RULES}, "kept no classes of sentences", None),
         ("06_nagini_verification", {}, "made no guards", None),
     ],

@@ -33,6 +33,7 @@ from wb.shield.elimination import WIDTH, Algebra, Table, TooWide
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
 HARD = math.inf
 PLACES = 1 << WIDTH  # states and letters that an automaton is followed through at once; with more it may be anywhere
+WORKED = 1 << 10  # of one whose entries are worked out when they are read, at some microseconds each
 ROUNDING = 1e-12  # of D: bounds that are nearer to each other are one number
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -107,12 +108,15 @@ class Monitor(NamedTuple):
     """An automaton of a rule: `rows[state][letter]` is the next state, `kept[state]` whether the rule is kept there.
 
     Bit i of a letter is the truth of `names[i]`.  A rule that asks something of each step by itself is kept at a step
-    that does it, whatever was broken before; any other one unless it is permanently violated.
+    that does it, whatever was broken before; any other one unless it is permanently violated.  Without `memory` each
+    step is judged by itself alone.  `places` bounds the pairs of a state and a letter that are read at once.
     """
 
     names: tuple[str, ...]
     rows: Sequence[Sequence[int]]
     kept: Sequence[bool]
+    memory: bool = True
+    places: int = PLACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +144,13 @@ def _compiled(formula: Formula) -> Monitor | None:
     except AutomatonError:
         return None if each is None else _remembering(each)
     if each is not None:
-        return Monitor(made.names, made.rows, made.accepting)
+        return Monitor(made.names, made.rows, made.accepting, _remembers(each))
     kept = tuple([verdict is not False for verdict in made.settled])
-    return Monitor(made.names, _through(made) if made.tests else made.rows, kept)
+    return (
+        Monitor(made.names, made.rows, kept)
+        if not made.tests
+        else Monitor(made.names, _through(made), kept, places=WORKED)
+    )
 
 
 def _through(made: automaton.Automaton) -> Sequence[Sequence[int]]:
@@ -169,7 +177,12 @@ def _remembering(body: Formula) -> Monitor | None:
         now = sum((out[place] ^ negated) << i for i, (place, negated) in enumerate(read.past))
         return now << 1 | out[-1]
 
-    return Monitor(names, _Worked(lambda state: _Worked(partial(then, state))), _Worked(lambda state: state & 1 == 1))
+    rows = _Worked(lambda state: _Worked(partial(then, state)))
+    return Monitor(names, rows, _Worked(lambda state: state & 1 == 1), size > 0, WORKED)
+
+
+def _remembers(body: Formula) -> bool:
+    return any(isinstance(node, F.PAST) for node in F.subformulas(body))
 
 
 def objects(formula: Formula) -> bool:
@@ -224,8 +237,11 @@ def advanced(machine: Monitor | None, states: frozenset[int], step: Mapping[str,
     """Where the rule's automaton may be after the step, from where it may have been before it."""
     if machine is None:
         return states
-    unknown = sum([step.get(name) is None for name in machine.names])
-    if len(states) << unknown > PLACES:
+    return _reached(machine, states, step) if machine.memory else START
+
+
+def _reached(machine: Monitor, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[int]:
+    if _ways(machine.names, states, step) > machine.places:
         return ANYWHERE
     letters = _letters(machine.names, step)
     return frozenset([machine.rows[state][letter] for letter in letters for state in states])
@@ -257,7 +273,7 @@ def faring(
             unknown[f"{name} if left"] = (0, bit)
         taken |= bit if here else 0
         without |= bit if there else 0
-    if len(unknown) > WIDTH or len(states) << len(unknown) > PLACES:
+    if len(unknown) > WIDTH or len(states) << len(unknown) > machine.places:
         return ANY
     found = {}
     for values in product((False, True), repeat=len(unknown)):
@@ -277,6 +293,11 @@ def _least(scope: tuple[str, ...], rows: Mapping[tuple[bool, ...], frozenset[Kep
             rows = {(*v[:i], *v[i + 1 :]): found for v, found in rows.items() if not v[i]}
             scope = (*scope[:i], *scope[i + 1 :])
     return Factor(scope, rows) if scope else rows[()]
+
+
+def _ways(names: Sequence[str], states: frozenset[int], step: Mapping[str, bool | None]) -> int:
+    """The pairs of a state and a letter that a step may be."""
+    return len(states) << sum([step.get(name) is None for name in names])
 
 
 def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int, ...]:
@@ -302,11 +323,11 @@ class Followed:
         self, memory: frozenset[int], letter: tuple, last: float = 0, known: bool = False
     ) -> tuple[tuple, frozenset[int]]:
         """Whether the rule is kept, and where the automaton may be, after a step with those truths."""
-        then = advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
         if self.automaton is None:
-            return (None,), then
-        kept = {self.automaton.kept[state] for state in then}
-        return (kept.pop() if len(kept) == 1 else None,), then
+            return (None,), memory
+        step = dict(zip(self.names, letter, strict=True))
+        kept = {self.automaton.kept[state] for state in _reached(self.automaton, memory, step)}
+        return (kept.pop() if len(kept) == 1 else None,), advanced(self.automaton, memory, step)
 
     def still(self, memory: frozenset[int], letter: tuple) -> bool:
         """Whether the rule can be kept for certain, and nothing changes, after such steps."""
@@ -342,6 +363,8 @@ class Followed:
 
     def _faring(self, taken: int, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[Kept]:
         kept, rows = self.automaton.kept, self.automaton.rows
+        if not states or _ways(self.names, states, step) > self.automaton.places:
+            return ANY
         return frozenset(
             [
                 Kept(kept[rows[state][letter]], kept[rows[state][letter & ~taken]])
