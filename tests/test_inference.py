@@ -158,6 +158,11 @@ def test_more_unknowns_than_fit_leave_bounds_that_are_not_too_narrow_and_say_so(
     assert found.wide and found.state == "undecided" and found.high == 0
     law = "ALWAYS (" + " OR ".join(names) + ")"
     assert said(ruled(*texts, laws=(law, *(t.replace("act IMPLIES ", "") for t in texts))), {}, {}, {}).low == -1
+    excluding = tuple(f"ALWAYS NOT ({a} AND {b})" for i, a in enumerate(names) for b in names[:i])
+    assert said(ruled("ALWAYS (act IMPLIES q)", laws=excluding), {"q": True}, {}, {}).state == "indecisive"
+    assert said(ruled("ALWAYS (act IMPLIES p0)", laws=excluding), {}, {}, {}).wide
+    some = f"ALWAYS ({' OR '.join(names[:5])})"
+    assert said(ruled("ALWAYS (act IMPLIES q)", laws=(*excluding, some)), {"q": True}, {}, {}).low == -1
     chain = [f"ALWAYS (act IMPLIES ({a} OR NOT {b}))" for a, b in zip(names, names[1:], strict=False)]
     assert not said(ruled(*chain), {}, {}, {}).wide, "many unknowns that hang together by twos are few at a time"
 

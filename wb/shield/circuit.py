@@ -398,7 +398,7 @@ def infer(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, flo
         raise ValueError(f"at least one outcome was required for rule {missing[0]!r}; got none")
     if strange := {name: p for name, p in likely.items() if not 0 <= p <= 1}:
         raise ValueError(f"probabilities in 0..1 were required; got {strange}")
-    laws = [_law(fares[rule.id]) for rule in circuit.laws]
+    laws = [law for rule in circuit.laws if (law := _law(fares[rule.id])).scope or not law.rows]
     gains = {rule.id: GAINS.get(fares[rule.id]) for rule in circuit.rules}
     if None not in gains.values() and not laws:
         return _closed(circuit, gains)
@@ -423,16 +423,18 @@ def _closed(circuit: Circuit, gains: Mapping[str, int]) -> Inference:
 def _joint(circuit: Circuit, fares: Mapping[str, Fares], laws: list[Table], likely: Mapping[str, float]) -> Inference:
     factors = {rule.id: _factor(fares[rule.id]) for rule in circuit.rules}
     tables = [(factors[r.id], w) for r, w in zip(circuit.rules, circuit.weights, strict=True)]
-    possible, wide = {i: _gains(one.outcomes) for i, one in factors.items()}, False
+    possible, consistent = {i: _gains(one.outcomes) for i, one in factors.items()}, _consistent(laws)
+    if consistent is False:
+        return Inference(-1.0, 1.0, "contradictory", impossible=True)
+    near, wide = laws if likely else _touching(laws, factors.values()), consistent is None
     try:
-        if not elimination.eliminate(laws, LEAST).rows:
-            return Inference(-1.0, 1.0, "contradictory", impossible=True)
-        possible = {i: _lawful(one, laws) if len(possible[i]) > 1 else possible[i] for i, one in factors.items()}
-        bounds = [_bound(tables, laws, likely, pick) for pick in (min, max)]
+        possible = {i: _lawful(one, near) if len(possible[i]) > 1 else possible[i] for i, one in factors.items()}
+        bounds = [_bound(tables, near, likely, pick) for pick in (min, max)]
     except TooWide:
         wide, alone = True, [(_factor(one.outcomes), w) for one, w in tables]
         bounds = [_bound(alone, [], NONE, pick) for pick in (min, max)]
-        bounds[0] = -1.0 if laws and bounds[0] is not None else bounds[0]  # whether they can hold is not known
+    if consistent is None and None not in bounds:
+        bounds[0] = -1.0  # what is known may be against the laws, which allows nothing
     violated = tuple([name for name, found in possible.items() if found == {-1}])
     unknown = tuple([name for name, found in possible.items() if len(found) > 1])
     low, high = bounds
@@ -442,6 +444,24 @@ def _joint(circuit: Circuit, fares: Mapping[str, Fares], laws: list[Table], like
         known: Certainty = "indecisive" if all(found == {0} for found in possible.values()) else "decisive"
         return Inference(low, low, known, violated, unknown, wide)
     return Inference(low, high, "undecided", violated, unknown, wide)
+
+
+def _consistent(laws: Sequence[Table]) -> bool | None:
+    """Whether the physical rules leave anything possible; None where too many unknowns hang together to tell."""
+    if any(all((true,) * len(law.scope) in law.rows for law in laws) for true in (False, True)):
+        return True
+    try:
+        return bool(elimination.eliminate(laws, LEAST).rows)
+    except TooWide:
+        return None
+
+
+def _touching(laws: Sequence[Table], factors: Iterable[Factor]) -> list[Table]:
+    """The physical rules that share an unknown with a rule, or with another one that does."""
+    names = {name for one in factors for name in one.scope}
+    while more := {n for law in laws if not names.isdisjoint(law.scope) for n in law.scope} - names:
+        names |= more
+    return [law for law in laws if not names.isdisjoint(law.scope)]
 
 
 def _bound(
