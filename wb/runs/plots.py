@@ -172,7 +172,9 @@ def circuit_costs(runs: Runs) -> Figure:
         hover = [f"{row['action']}, by {row['way']}" for row in rows]
         for panel, key in enumerate(("rules", "predicates", "queries")):
             shape = {"panel": panel, "listed": panel == 0, "hover": hover, "hollow": hollow}
-            series.append(Series(look, _column(rows, "action"), _column(rows, key), name, "markers", **shape))
+            series.append(
+                Series(look, [row["action"] for row in rows], [row[key] for row in rows], name, "markers", **shape)
+            )
     title = "What an action looks at: by its circuit, and hollow by an index of the rules that mention it"
     panels = ("rules", "state predicates", "queries")
     return Figure(title, tuple(series), Axis(slanted=True), Axis(zero=True), panels=panels, height=480)
