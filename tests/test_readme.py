@@ -183,6 +183,7 @@ EXECUTED = {
     "python -m wb.bench.world": "test_world.py",
     "python -m wb.bench.recall": "test_recall.py",
     "wb diff": "test_build.py",
+    "wb sweep": "test_sweep.py",
     "wb live": "test_experiment.py",
     "wb run --policy airline -p live=": "test_experiment.py",
     "wb run --policy path/to/handbook.pdf": "test_airline_run.py",
