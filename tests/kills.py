@@ -94,7 +94,7 @@ def execute(steps: Steps, text: str, path: Path, output: Path, *, parameters, en
     """A notebook's cells in this process, as its kernel would execute them."""
     os.environ.update(environment)
     os.chdir(path.parent)
-    space: dict[str, object] = {"__name__": "__main__"}
+    space: dict[str, object] = {"__name__": "__main__", "display": lambda *shown: None}
     for i, cell in enumerate(json.loads(text)["cells"]):
         if cell["cell_type"] == "code":
             steps(f"{path.stem[:2]} cell {i}")
