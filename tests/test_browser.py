@@ -403,7 +403,9 @@ def test_one_click_decides_what_is_alike_and_the_labelled_calls_are_counted(hire
         view.locator(".beside q", has_text="in haste").wait_for()
         begun = view.locator("textarea.rules").input_value()
         view.locator(".beside input.why").fill("rested painters paint well")
-        view.locator("textarea.rules").fill(begun.replace("- rent_boat", "").replace("rent_boat, ", ""))
+        view.locator("textarea.rules").fill(
+            begun.replace("- rent_boat", "").replace("rent_boat, ", "").replace("does_it OP", "does_it IMPLIES")
+        )
         view.get_by_role("button", name="Save the rule").click()
         told.filter(has_text="this sentence is now rule").wait_for()
         for words in ("The sign says", "blue"):

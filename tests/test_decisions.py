@@ -664,3 +664,21 @@ def test_a_draft_says_what_was_set_aside_behind_what_is_open() -> None:
     assert last == "# not a constraint (a permission): May be sent by letter writers in good  standing: {x}"
     assert "Set aside" not in decisions.draft((LETTERS,), BOX)
     assert decisions.draft((aside,), BOX).rstrip().endswith(last) and loaded(decisions.draft((aside,), BOX)) == ()
+
+
+def test_two_questions_of_one_name_stay_two_and_are_asked_of_their_own_speakers() -> None:
+    """A yes of the customer to one thing is none of the owner to another."""
+    box = Toolbox((Tool("rent"), Tool("paint")))
+    of = {"rent": ("Did the customer agree to rent a boat?", "user"), "paint": ("Did the owner agree?", "owner")}
+    made = []
+    for tool, (question, speaker) in of.items():
+        agreed = Predicate("agreed", "state", "agreed", question=question, speakers=(speaker,))
+        act = Predicate(tool, "action", tool, tools=(tool,))
+        rule = Rule(tool, tool, parse(f"ALWAYS ({tool} IMPLIES agreed)"), "permit_only_if")
+        made.append(RuleSet((act, agreed), (rule,)))
+    ruleset, rules = decisions.joined(made[0], made[1], box)
+    found = {p.name: (p.question, p.speakers) for p in ruleset.predicates if p.kind == "state"}
+    assert found == {"agreed": (of["rent"][0], ("user",)), "agreed_2": (of["paint"][0], ("owner",))}
+    assert render(rules[0].formula) == "ALWAYS (paint IMPLIES agreed_2)"
+    same, _ = decisions.joined(made[0], made[0], box)
+    assert len(same.predicates) == 2

@@ -249,3 +249,14 @@ def test_what_was_once_too_much_to_follow_is_decided_again_by_a_rule_about_each_
         session.state(state)
         assert session.call("pay", {"id": "a"}).decision == decision
         session.result("done")
+
+
+def test_a_physical_rule_over_too_many_unknowns_lets_nothing_be_allowed() -> None:
+    """It may be against what is known, which nobody can tell."""
+    many = " OR ".join(f"q{i}" for i in range(14))
+    of = ruled("ALWAYS (act IMPLIES fine)", laws=(f"ALWAYS (known AND ({many}))",))
+    dark = said(of, {"known": False, "fine": True}, {}, {})
+    assert circuit.safe(dark) is not True
+    few = ruled("ALWAYS (act IMPLIES fine)", laws=("ALWAYS (known AND (q0 OR q1))",))
+    assert said(few, {"known": False, "fine": True}, {}, {}).state == "contradictory"
+    assert circuit.safe(said(few, {"known": True, "fine": True}, {}, {})) is True

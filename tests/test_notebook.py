@@ -38,6 +38,7 @@ def test_parameters_are_the_literals_of_the_tagged_cell(tmp_path):
         ("import os", [PLAIN], "only 'name = literal'"),
         ("a = b = 1", [PLAIN], "only 'name = literal'"),
         ("k: int", [PLAIN], "only 'name = literal'"),
+        ('k: exec("1") = 1', [PLAIN], "only 'name = literal'"),
         ("k = 1", ["x = 1"], "one call store.open"),
         ("k = 1", [PLAIN, PLAIN], "got 2"),
         ("k = 1", [PLAIN.replace("01_a", "02_b")], "must be given the stage '01_a'; got '02_b'"),

@@ -352,3 +352,13 @@ def test_a_predicate_that_its_name_binds_keeps_its_name_and_a_count_of_calls_is_
     assert certify.split(
         ruleset, rule, [("", "ALWAYS (pay IMPLIES (PREVIOUSLY ONCE post AND asked))")], ()
     ).change.accepted
+
+
+def test_what_the_guard_of_a_tool_keeps_is_not_given_up_for_what_the_steps_as_wholes_say():
+    """Within one step the rule about `post` alone says that `pay` may not come after it."""
+    strong = Rule("a", "a", syntax.parse("ALWAYS (pay IMPLIES NOT ONCE post)"), "forbid")
+    weak = Rule("b", "b", syntax.parse("ALWAYS (post IMPLIES NOT pay)"), "forbid")
+    gated = certify.prune(RuleSet(PREDICATES, (strong, weak)), weak, [strong], ())
+    assert not gated.change.accepted and "calls of post would be held to less" in gated.change.certificate
+    same = Rule("c", "c", syntax.parse("ALWAYS NOT (post AND pay)"), "forbid")
+    assert certify.prune(RuleSet(PREDICATES, (same, weak)), weak, [same], ()).change.accepted

@@ -573,7 +573,8 @@ class Lookups:
     ) -> tuple[Value, str, str]:
         """What was answered to the question since the conversation is as it is; else it can be asked."""
         used, speakers, text = one.last(key), _tools(one.source), f"“{one.source.text}”"
-        wanted = "" if one.arguments else json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
+        wanted = [call.tool] if one.arguments else [call.tool, call.arguments]  # of an object: of each call of the tool
+        wanted = json.dumps(wanted, sort_keys=True, default=str)
         if (heard := self._replies.pop((one.name, key, None), None)) is not None:  # recorded for the next call
             self._replies[one.name, key, wanted] = heard
         at, reply = self._replies.get((one.name, key, wanted), (-1, None))  # a yes to one call is none to another

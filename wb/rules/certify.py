@@ -222,11 +222,9 @@ def _fires_never(rule: Rule, others: Sequence[Rule], ruleset: RuleSet, backgroun
 def _held_to_less(before: Sequence[Rule], after: Sequence[Rule], ruleset: RuleSet, background: Formula) -> str:
     """Which tool's calls guards would be held to less by the rules after than by those before; empty for none.
 
-    A guard keeps what a rule asks of a call and nothing of what it asks for later, so that rules of the same meaning
-    may be kept otherwise.  Rules without a later part are kept as they are.
+    A guard keeps what a rule asks of a call and nothing of what it asks for later or of other calls of its step, so
+    that rules of the same meaning may be kept otherwise.
     """
-    if all(residual.each_step(rule.formula) is not None for rule in after):
-        return ""
     for tool in sorted({tool for p in ruleset.predicates for tool in p.tools}):
         asked = [
             tuple(part for rule in rules if (part := residual.bearing(rule, tool, ruleset)) is not None)

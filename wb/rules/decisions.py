@@ -348,7 +348,7 @@ def joined(ruleset: RuleSet, own: RuleSet, toolbox: Toolbox) -> tuple[RuleSet, l
             name, number = p.name, 2
             while any(q.name == name for q in predicates):
                 name, number = f"{p.name}_{number}", number + 1
-            predicates.append(replace(p, name=name))
+            predicates.append(p.under(name))
             names[p.name] = name
     rules = [replace(rule, formula=rename(rule.formula, names)) for rule in own.rules]
     return replace(ruleset, predicates=tuple(predicates)), rules
@@ -417,7 +417,8 @@ def decide(
 
 
 def _binding(predicate: Predicate) -> tuple:
-    return predicate.kind, predicate.tools, predicate.test, predicate.objects
+    told = predicate.question, predicate.speakers  # two questions fill a field of one name
+    return predicate.kind, predicate.tools, predicate.test, predicate.objects, told
 
 
 def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Loc) -> tuple[Ruling, list[str]]:

@@ -81,6 +81,10 @@ class Predicate:
         if self.objects and not self.tools:
             raise ValueError(f"a predicate with objects needs the tools whose calls name them; {self.name!r} has none")
 
+    def under(self, name: str) -> Predicate:
+        """The same under another name; a question then fills the field of that name."""
+        return replace(self, name=name, test=None if self.question else self.test)
+
     @property
     def reads_call(self) -> bool:
         """Whether its test reads the arguments of a call."""
@@ -301,7 +305,7 @@ def _shared(predicate: Predicate, known: dict[object, Predicate], names: set[str
     tools = frozenset(predicate.tools)
     about = predicate.objects
     key = (
-        (predicate.test, tools, about)
+        (predicate.test, tools, about, predicate.question, predicate.speakers)
         if predicate.test
         else (tools, about)
         if tools
@@ -315,5 +319,5 @@ def _shared(predicate: Predicate, known: dict[object, Predicate], names: set[str
         while name in names:
             name, number = f"{base}_{number}", number + 1
         names.add(name)
-        known[key] = replace(predicate, name=name)
+        known[key] = predicate.under(name)
     return known[key]

@@ -19,7 +19,7 @@ from wb.rules.sentences import Account
 
 WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
-OPEN = "# OP: one of == != < <= > >=; VALUE: a number such as 3, 2.5, or a text in quotation marks\n"
+OPEN = "# OP: of a rule, IMPLIES or IMPLIES NOT; of a test, one of == != < <= > >=; VALUE: 3, 2.5, a quoted text\n"
 STEM = 4  # letters that two forms of a word share at least
 DEEP = 3  # objects within one another
 
@@ -46,16 +46,16 @@ def facts(account: Account, toolbox: Toolbox, known: Iterable[Predicate] = ()) -
 
 
 def template(account: Account, toolbox: Toolbox, known: Iterable[Predicate] = ()) -> str:
-    """The text of a rule: the tools of the sentence only where the facts that it names hold; never, where it names
-    none."""
+    """The text of a rule: the tools of the sentence and the facts that it names, whose sense a person has to say
+    (`OPEN`); never, where it names none."""
     named = facts(account, toolbox, known)
     tools = list(account.tools or [one.name for one in toolbox.tools])
     act = "does_it" + "_" * ("does_it" in named)
     condition = " AND ".join(named)
-    body = f"{act} IMPLIES {f'({condition})' if len(named) > 1 else condition}"
+    body = f"{act} OP {f'({condition})' if len(named) > 1 else condition}"  # whether they permit or forbid is not read
     formula = f"ALWAYS ({body})" if named else f"ALWAYS NOT {act}"
     made = {"predicates": {act: {"kind": "action", "tools": tools}, **named}, "rules": [{"formula": formula}]}
-    return rulefile.written(made) + OPEN * any(" OP " in str(row.get("test")) for row in named.values())
+    return rulefile.written(made) + OPEN * bool(named)
 
 
 def words(text: str) -> frozenset[str]:

@@ -207,7 +207,7 @@ def literals(text: str, path: Path) -> dict[str, object]:
             match node:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(), value=ast.expr() as value)
                 ):
                     found[name] = ast.literal_eval(value)
                 case _:

@@ -305,6 +305,8 @@ def _unlike(stage: Stage) -> str:
     """
     if stage.planned is None:
         return "there is no notebook of this name"
+    if _failed:
+        return "a cell of this session failed or was stopped"
     now = notebook.load(stage.project.notebooks / f"{stage.name}.ipynb")
     if of_notebook(stage.project, now, stage.parameters, stage.upstream) != stage.planned:
         return "its notebook, its policy or the code of wb changed since the stage was opened"
@@ -339,6 +341,19 @@ def _executed() -> tuple[str, ...]:
 
     shell = get_ipython()
     return tuple(shell.user_ns["In"]) if shell else ()
+
+
+_failed: list[object] = []  # the cells of this session that did not end well since `wb` is imported
+
+
+def _watch_cells() -> None:
+    """Keep in mind which cells fail: IPython counts them as executed."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        shell.events.register("post_run_cell", lambda ran: None if ran.success else _failed.append(ran.info))
+
+
+_watch_cells()
 
 
 def _hush() -> None:

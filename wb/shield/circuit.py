@@ -400,9 +400,10 @@ def infer(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, flo
         raise ValueError(f"probabilities in 0..1 were required; got {strange}")
     laws = [law for rule in circuit.laws if (law := _law(fares[rule.id])).scope or not law.rows]
     gains = {rule.id: GAINS.get(fares[rule.id]) for rule in circuit.rules}
-    if None not in gains.values() and not laws:
+    open_laws = any(fares[rule.id] == ANY for rule in circuit.laws)  # over too many unknowns to tell whether they hold
+    if None not in gains.values() and not laws and not open_laws:
         return _closed(circuit, gains)
-    return _joint(circuit, fares, laws, likely)
+    return _joint(circuit, fares, laws, likely, open_laws)
 
 
 def _closed(circuit: Circuit, gains: Mapping[str, int]) -> Inference:
@@ -420,12 +421,15 @@ def _closed(circuit: Circuit, gains: Mapping[str, int]) -> Inference:
     return Inference(value, value, "decisive" if any(gains.values()) else "indecisive", violated)
 
 
-def _joint(circuit: Circuit, fares: Mapping[str, Fares], laws: list[Table], likely: Mapping[str, float]) -> Inference:
+def _joint(
+    circuit: Circuit, fares: Mapping[str, Fares], laws: list[Table], likely: Mapping[str, float], open_laws: bool
+) -> Inference:
     factors = {rule.id: _factor(fares[rule.id]) for rule in circuit.rules}
     tables = [(factors[r.id], w) for r, w in zip(circuit.rules, circuit.weights, strict=True)]
     possible, consistent = {i: _gains(one.outcomes) for i, one in factors.items()}, _consistent(laws)
     if consistent is False:
         return Inference(-1.0, 1.0, "contradictory", impossible=True)
+    consistent = None if open_laws else consistent
     near, wide = laws if likely else _touching(laws, factors.values()), consistent is None
     try:
         possible = {i: _lawful(one, near) if len(possible[i]) > 1 else possible[i] for i, one in factors.items()}
