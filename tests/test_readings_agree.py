@@ -104,6 +104,9 @@ def settled(*readings: Reading) -> agreement.Agreement:
             "differ",
         ),
         (["ALWAYS (rent IMPLIES COUNT[<= 2] rent)"], ["ALWAYS NOT (rent AND COUNT[>= 3] rent)"], "agreed"),
+        # the same of whole steps, and not of what the guard of one tool keeps
+        (["ALWAYS (sell IMPLIES NOT rent)"], ["ALWAYS (rent IMPLIES HISTORICALLY (sell IMPLIES NOT rent))"], "differ"),
+        (["ALWAYS (sell IMPLIES NOT rent)"], ["ALWAYS NOT (rent AND sell)"], "agreed"),
         (
             ["ALWAYS (rent IMPLIES COUNT[<= 2] rent)", "ALWAYS (rent IMPLIES COUNT[<= 3] rent)"],
             ["ALWAYS (rent IMPLIES COUNT[<= 2] rent)"],

@@ -115,7 +115,29 @@ def problem(reading: Reading, vocabulary: Vocabulary) -> str:
 
 
 def compare(one: Reading, other: Reading, vocabulary: Vocabulary) -> Agreement:
-    """Whether two usable readings allow the same runs."""
+    """Whether two usable readings allow the same runs, and leave the guard of each tool the same."""
+    found = _compared(one, other, vocabulary)
+    if found.outcome != "agreed":
+        return found
+    try:
+        tools = mentioned([one, other], vocabulary)
+        tool = next((tool for tool in tools if _kept_apart(one, other, tool, vocabulary)), "")
+    except AutomatonError as error:
+        return Agreement("differ", reason=f"whether the readings agree is too large to decide: {error}")
+    return (
+        Agreement("differ", reason=f"they say the same of whole steps, and not of a call of {tool}") if tool else found
+    )
+
+
+def _kept_apart(one: Reading, other: Reading, tool: str, vocabulary: Vocabulary) -> bool:
+    """Whether the guard of a tool keeps of one reading what it does not of the other: what is left at its call."""
+    left, right = (_left(reading, tool, vocabulary) for reading in (one, other))
+    if left == right or left is None or right is None:  # of objects what is left depends on the call
+        return False
+    return not _same([f.Always(left)], [f.Always(right)], vocabulary)
+
+
+def _compared(one: Reading, other: Reading, vocabulary: Vocabulary) -> Agreement:
     mine, others = (guarding(reading.formulas, vocabulary) for reading in (one, other))
     if not mine and not others:
         return Agreement("agreed", by=(0, 1), readings=2)
