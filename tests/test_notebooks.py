@@ -62,7 +62,7 @@ class TestShape:
 
     def test_it_is_thin(self, path):
         texts = code(path)
-        assert len(json.loads(path.read_text("utf-8"))["cells"]) <= 32
+        assert len(json.loads(path.read_text("utf-8"))["cells"]) <= 30
         assert max(len(lines(text)) for text in texts) <= 15 and sum(len(lines(text)) for text in texts) <= 120
 
     def test_it_says_three_words_for_each_line_of_code(self, path):

@@ -428,12 +428,7 @@ def _compared(one: Predicate, other: Predicate, toolbox: Toolbox) -> _Same:
 def _alternatives(entry: Entry) -> tuple[Predicate, ...]:
     """Each binding of an entry under a name of its own, and last what would say that the first is meant."""
     each = [
-        replace(
-            one,
-            name=f"{entry.name}__{k}",
-            description=f"{one.description} (binding {k})",
-            test=None if one.question else one.test,  # a question tells the field of its own name
-        )
+        replace(one.under(f"{entry.name}__{k}"), description=f"{one.description} (binding {k})")
         for k, one in enumerate((entry.predicate, *entry.others), 1)
     ]
     meant = f"the first binding of {entry.name} is meant"
