@@ -56,7 +56,9 @@ def test_a_run_that_read_sentences_counts_them_its_rules_and_its_guards(made) ->
 def test_a_draft_of_decisions_is_named_where_sentences_are_open(made) -> None:
     draft = {"sentences.json": READINGS, report.DRAFT: "x"}
     plain, both = made("01_a", draft), made("01_a", draft, offered=2)
-    assert f"to decide {plain.folder / report.DRAFT} (copy it beside the policy" in "\n".join(lines(plain))
+    assert f"to decide {plain.folder / report.DRAFT} (copy what you decide into decisions.yaml" in "\n".join(
+        lines(plain)
+    )
     assert "open sentences of 2 there are readings to choose from" in lines(both)
 
 

@@ -64,7 +64,7 @@ def value(text: str) -> Value:
         raise ValueError(f"{error} (at line {line})" if "\n" in text.strip() else str(error)) from None
     except json.JSONDecodeError as error:
         place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"JSON was required; got {shown(text)} ({error.msg} at {place})") from None
+        raise ValueError(f"JSON was required; got {shown(text)} ({error.msg.removesuffix(' at')} at {place})") from None
     except RecursionError:
         raise ValueError(f"JSON nested at most {DEEPEST} levels was required; got more") from None
 

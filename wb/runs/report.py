@@ -39,9 +39,7 @@ INDEX, FIGURES = "index.html", "figures/"
 RESULTS, DRAFT, CANDIDATES = "results.json", "decisions.draft.yaml", "candidates.json"
 TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
 UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
-BESIDE = (
-    "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
-)
+BESIDE = "copy what you decide into decisions.yaml beside the policy, NAME.decisions.yaml beside a single document; run again"
 Versions = Mapping[str, Version]
 Row = Mapping[str, object]
 Line = tuple[str, object]
