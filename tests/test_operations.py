@@ -332,3 +332,12 @@ def test_on_recorded_calls_fewer_are_asked_and_the_decisions_are_the_same(policy
     row = beside.beside(judge, runs)
     assert row["decisions that differ"] == 0 and min(row["decided"].values()) > 0
     assert 0 < row["search, loop"] < most * row["search, all"]
+
+
+@pytest.mark.parametrize("text", ["x a\uff20b.com", "a@\u200bb.com", "a\u00ad@b.com", "to a@b.com now"])
+def test_what_looks_like_an_address_is_found_whatever_its_characters(text: str) -> None:
+    assert detectors.count(["email"], [text]) >= 1
+    assert detectors.count(["card"], ["4111\u00a01111\u00a01111\u00a01111"]) == 1
+    assert detectors.count(["email"], ["a at b, c@d"]) == 0
+    with pytest.raises(ValueError, match="as it looks"):
+        detectors.count(["email"], ["\ufdfa" * 50_000])

@@ -9,6 +9,7 @@ its region (`phone:US`), or is written with its country.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from threading import Lock
 
@@ -92,5 +93,16 @@ def count(kinds: Collection[str], texts: Collection[object]) -> int:
             raise ValueError(f"texts of at most {LONGEST} characters were required; got a {type(text).__name__}")
         for kind in kinds:
             name, _, region = kind.partition(":")
-            found |= {(place, one) for one in FINDING[name](text, region)}
+            found |= {(place, one) for read in {text, _plain(text)} for one in FINDING[name](read, region)}
     return len(found)
+
+
+def _plain(text: str) -> str:
+    """The text as it looks: each character in its usual form (NFKC), without those that are not seen (Cf).
+
+    Both forms are read, so that neither hides anything; what differs in them counts twice.
+    """
+    seen = "".join([one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf"])
+    if len(seen) > LONGEST:
+        raise ValueError(f"texts of at most {LONGEST} characters were required; got one of {len(seen)} as it looks")
+    return seen
