@@ -74,7 +74,11 @@ def of_schema(schema: object, called: str) -> Type:
         if "type" not in schema and len(options) == 1:
             return of_schema(options[0], called)
     listed = schema.get("type")
-    names = [name for name in ((listed,) if isinstance(listed, str) else listed or ()) if name != "null"]
+    names = [
+        name
+        for name in ((listed,) if isinstance(listed, str) else listed if isinstance(listed, (list, tuple)) else ())
+        if name != "null"
+    ]
     if len(names) != 1 or names[0] not in _OF_JSON or "$ref" in schema:
         return replace(ANY, called=called)
     fields, others = schema.get("properties"), schema.get("additionalProperties")
