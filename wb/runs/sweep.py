@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import astuple
@@ -28,6 +29,9 @@ SETTINGS = {
     "distributed.nanny.pre-spawn-environ": {},  # the environment of `wb run`: Dask would set the number of threads
     **{f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")},  # no pages for whoever is on here
 }
+# A Ctrl-C in the terminal reaches the workers as well, and it is the sweep that ends them: they are born with it blocked, then
+# ignore it; the kernels that they start set what they do on it themselves.
+IGNORE = "import signal as s; s.signal(s.SIGINT, s.SIG_IGN); s.pthread_sigmask(s.SIG_UNBLOCK, [s.SIGINT])"
 
 
 class Node(NamedTuple):
@@ -101,10 +105,10 @@ def run(
         with _client(workers, scheduler) as client:
             client.subscribe_topic(topic, lambda event: tell(Notice(*event[1])))
             futures: dict[str, object] = {}
-            for node in graph.values():
+            for order, node in enumerate(graph.values()):
                 reads = {stage: futures[name] for stage, name in node.reads.items()}
                 given = (here, node, reads, topic, str(account))
-                futures[node.id] = client.submit(_advance, *given, key=f"{node.id}-{topic}")
+                futures[node.id] = client.submit(_advance, *given, key=f"{node.id}-{topic}", priority=-order)
             from dask.distributed import as_completed
 
             for done, _ in enumerate(as_completed(futures.values()), 1):
@@ -136,7 +140,14 @@ def _client(workers: int, scheduler: str | None) -> Iterator[object]:
     options = {"threads_per_worker": 1, "security": True, "silence_logs": logging.CRITICAL}
     options |= {"memory_limit": 0, "dashboard_address": "127.0.0.1:0"}  # what needs memory are kernels, not workers
     with dask.config.set(SETTINGS):
-        with nullcontext(scheduler) if scheduler else distributed.LocalCluster(n_workers=workers, **options) as place:
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the cluster's threads and workers inherit it
+        try:
+            ours = (
+                nullcontext(scheduler) if scheduler else distributed.LocalCluster(workers, preload=[IGNORE], **options)
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        with ours as place:
             try:
                 client = distributed.Client(place, timeout=CONNECT_S)
             except (OSError, ValueError) as error:
