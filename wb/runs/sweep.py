@@ -29,8 +29,8 @@ SETTINGS = {
     "distributed.nanny.pre-spawn-environ": {},  # the environment of `wb run`: Dask would set the number of threads
     **{f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")},  # no pages for whoever is on here
 }
-# A Ctrl-C in the terminal reaches the workers as well, and it is the sweep that ends them: they are born with it blocked, then
-# ignore it; the kernels that they start set what they do on it themselves.
+# A Ctrl-C in the terminal reaches the workers as well, and it is the sweep that ends them: they are born with it
+# blocked, then ignore it; the kernels that they start set what they do on it themselves.
 IGNORE = "import signal as s; s.signal(s.SIGINT, s.SIG_IGN); s.pthread_sigmask(s.SIG_UNBLOCK, [s.SIGINT])"
 
 
