@@ -39,15 +39,24 @@ def _phones(text: str, region: str) -> Iterator[str]:
 def _cards(text: str, _: str) -> Iterator[str]:
     from stdnum import luhn
 
-    return (one.group() for one in CARD.finditer(text) if luhn.is_valid(re.sub(r"[ -]", "", one.group())))
+    yield from _valid(CARD, text, 13, lambda n, rest: not rest[:1].isdigit() and luhn.is_valid(re.sub("[ -]", "", n)))
 
 
 def _ibans(text: str, _: str) -> Iterator[str]:
     from stdnum import iban
 
-    for one in IBAN.finditer(text):
-        ends = range(len(one.group()), 14, -1)  # words may follow it
-        yield from [one.group()[:end] for end in ends if iban.is_valid(one.group()[:end])][:1]
+    yield from _valid(IBAN, text, 15, lambda number, _: iban.is_valid(number))
+
+
+def _valid(pattern: re.Pattern[str], text: str, least: int, valid: Callable[[str, str], bool]) -> Iterator[str]:
+    """From each place the longest number whose check digits are right: what follows it may look like more of it."""
+    at = 0
+    while match := pattern.search(text, at):
+        at, whole = match.start() + 1, match.group()
+        ends = range(len(whole), least - 1, -1)
+        if end := next((end for end in ends if valid(whole[:end], whole[end:])), 0):
+            at = match.start() + end
+            yield whole[:end]
 
 
 def _secrets(text: str, _: str) -> Iterator[str]:
