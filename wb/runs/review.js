@@ -38,6 +38,8 @@ function desk({ model, el }, classes, legend, panes) {
   const root = make("div", classes, legend, make("div", "panes", ...panes), working, message, below);
   root.dataset.lmSuppressShortcuts = "true"; // what is typed here is no command of the notebook
   el.append(root);
+  // the second of a double click would fall on what has moved there since
+  root.addEventListener("click", (e) => e.detail > 1 && e.target.closest("button") && e.stopPropagation(), true);
   let waiting = 0; // acts that were sent and have no answer yet
 
   function send(content) {
