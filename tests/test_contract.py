@@ -24,7 +24,7 @@ from wb.guards import contract, faults, sandbox
 from wb.guards.contract import Parameter
 from wb.logic import cel, evaluation, facts, semantics, syntax
 from wb.logic import formula as F
-from wb.rules import residual
+from wb.rules import binding, residual
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
@@ -60,6 +60,21 @@ def rules(*texts: str) -> RuleSet:
 
 def of(tool: str, *texts: str) -> contract.Contract:
     return contract.contract(TOOLS.tool(tool), rules(*texts), TOOLS.state)
+
+
+def test_what_two_bindings_must_agree_on_is_one_truth_that_the_evaluator_tells() -> None:
+    disputed = binding.both([cel.parse("state.age > 3"), cel.parse("state.age >= 4.5")])
+    made = contract.contract(
+        TOOLS.tool("book"),
+        RuleSet(
+            (PREDICATES[0], Predicate("old", "state", "", test=disputed)),
+            (Rule("r1", "x", semantics.parse("ALWAYS (book IMPLIES old)"), "forbid"),),
+        ),
+        TOOLS.state,
+    )
+    assert [(one.name, one.type, one.test) for one in made.parameters] == [("old", "bool", disputed)]
+    known = [evaluation.compiled(disputed)({"age": age}, {}) for age in (3, 4, 5, None)]
+    assert known == [False, None, True, None]
 
 
 def test_a_rule_gives_an_ensures_of_its_own_and_a_part_of_the_allow_side() -> None:

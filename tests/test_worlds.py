@@ -29,6 +29,7 @@ STATE = {
         "additionalProperties": {"type": "object", "properties": {"free": {"type": "boolean"}}},
     },
 }
+WHOLE = [cel.parse("state.n")]
 CALL = {"guests": {"type": "integer"}, "row": {"type": "string"}, "seat": {"type": "string"}}
 
 
@@ -139,3 +140,30 @@ def test_comparisons_of_whole_numbers_are_compared_as_enumeration_does(
 
 def _python(text: str, value: int) -> str:
     return text.replace("state.age", str(value)).replace("&&", "and").replace("||", "or")
+
+
+COMPARED = st.builds(
+    lambda mirrored, op, limit, negated: ("!" * negated) + (f"({limit} {op} state.n)" if mirrored else f"(state.n {op} {limit})"),
+    st.booleans(), st.sampled_from([">", ">=", "<", "<=", "==", "!="]), st.integers(-2, 2), st.booleans(),
+)  # fmt: skip
+JOINED = st.lists(COMPARED, min_size=1, max_size=2).flatmap(
+    lambda parts: st.sampled_from([" && ".join(parts), " || ".join(parts)])
+)
+
+
+@given(JOINED, JOINED)
+def test_what_is_normal_alike_is_so_on_whole_numbers_and_a_single_comparison_the_other_way_round(one, other):
+    facts = cel.parse(one), cel.parse(other)
+    alike = worlds.normal(facts[0], WHOLE) == worlds.normal(facts[1], WHOLE)
+    said = [[compiled(fact)({"n": n}, {}) for n in range(-5, 6)] for fact in facts]
+    assert said[0] == said[1] or not alike
+    if not {"&&", "||"} & {*one.split(), *other.split()}:
+        assert alike == (said[0] == said[1])
+
+
+def test_the_largest_whole_number_has_no_next_one_and_a_number_may_lie_between_two():
+    largest = 2**63 - 1
+    assert worlds.normal(cel.parse(f"state.n > {largest}"), WHOLE) == cel.parse(f"state.n > {largest}")
+    more, least = cel.parse("state.n > 0"), cel.parse("state.n >= 1")
+    assert worlds.normal(more) != worlds.normal(least) and worlds.normal(more, WHOLE) == worlds.normal(least, WHOLE)
+    assert worlds.normal(cel.parse("state.n > 0.0"), WHOLE) == cel.parse("state.n > 0.0")

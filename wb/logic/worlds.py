@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -116,24 +116,29 @@ def canonical(node: Node, names: Mapping[str, F.Variable] | None = None, depth: 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def normal(fact: Node) -> Node:
+def normal(fact: Node, whole: Collection[Node] = ()) -> Node:
     """The fact in a form in which some that mean the same, whatever is told, are the same to the letter: variables by
-    their depth, literals behind what they are compared with, negations taken into comparisons and connectives."""
-    return _turned(canonical(fact), positive=True)
+    their depth, literals behind what they are compared with, negations taken into comparisons and connectives, and of
+    what is a `whole` number only `>=` and `<` where a limit is one too."""
+    return _turned(canonical(fact), frozenset(whole), positive=True)
 
 
-def _turned(fact: Node, positive: bool) -> Node:
+def _turned(fact: Node, whole: frozenset[Node], positive: bool) -> Node:
     match fact:
         case F.Negation(body):
-            return _turned(body, not positive)
+            return _turned(body, whole, not positive)
         case F.Conjunction(parts) | F.Disjunction(parts):
-            made = sorted({_turned(part, positive) for part in parts}, key=repr)
+            made = sorted({_turned(part, whole, positive) for part in parts}, key=repr)
             kind = F.Conjunction if isinstance(fact, F.Conjunction) is positive else F.Disjunction
             return made[0] if len(made) == 1 else kind(tuple(made))
         case F.Comparison(op, left, right):
             if isinstance(left, F.Scalar) and not isinstance(right, F.Scalar):
                 op, left, right = F.MIRRORED[op], right, left
-            return F.Comparison(op if positive else _NEGATED[op], left, right)
+            op = op if positive else _NEGATED[op]
+            limit = right.value if isinstance(right, F.Scalar) and left in whole else None
+            if op in (">", "<=") and type(limit) is int and limit < 2**63 - 1:
+                op, right = {">": ">=", "<=": "<"}[op], F.Scalar(limit + 1)
+            return F.Comparison(op, left, right)
     return fact if positive else F.Negation(fact)
 
 

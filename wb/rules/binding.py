@@ -62,7 +62,7 @@ def state(bare: Predicate, text: str, names: Sequence[str], toolbox: Toolbox) ->
     read = any(path.names[0] == "call" for path in facts.paths(test))
     owners = (tools(names, toolbox) or _having(test, toolbox)) if read else ()
     for name in owners or ("",):
-        fields = {path: _field(path, name, toolbox) for path in facts.paths(test)}
+        fields = {path: field(path, name, toolbox) for path in facts.paths(test)}
         if _flat(test):
             _fits(test, fields)
             continue
@@ -127,7 +127,7 @@ def _object(text: str, tools: Sequence[str], toolbox: Toolbox) -> Path:
     if not isinstance(path, Path) or path.names[0] != "call":
         raise ValueError(f"an object is told by an argument such as call.id; got {text!r}")
     for name in tools or ("",):
-        _field(path, name, toolbox)
+        field(path, name, toolbox)
     return path
 
 
@@ -137,7 +137,7 @@ def _having(test: Fact, toolbox: Toolbox) -> tuple[str, ...]:
     return tuple(t.name for t in toolbox.tools if given and given <= {a.name for a in t.arguments})
 
 
-def _field(path: Path, tool: str, toolbox: Toolbox) -> Field:
+def field(path: Path, tool: str, toolbox: Toolbox) -> Field:
     """The field of the toolbox that a path reads, in calls of that tool."""
     root, name, *_ = path.names
     mine = next((t.arguments for t in toolbox.tools if t.name == tool), ())

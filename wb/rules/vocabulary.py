@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import pydantic
 
 from wb.domain.tools import SESSION, Toolbox, arguments_of, schemas, with_questions
+from wb.logic import facts, worlds
 from wb.logic import formula as f
-from wb.logic import worlds
+from wb.logic.facts import Fact
 from wb.logic.formula import Formula
 from wb.logic.syntax import CONSTANTS
 from wb.models.ledger import Unanswered
@@ -356,11 +357,18 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, voices: Seq
             why = why or "no two writers read calls of the same tool"
             continue
         other = other.predicate if found.test.test == one.predicate.test else one.predicate
-        letter = other.question or worlds.normal(other.test) == worlds.normal(found.test.test)
+        whole = _whole(found.test.test, tools, toolbox)
+        letter = other.question or worlds.normal(other.test, whole) == worlds.normal(found.test.test, whole)
         by = grade + " (bounded)" * found.bounded
         return Entry(replace(found.test, tools=tools), by=by, others=() if letter else (replace(other, tools=tools),))
     first, *others = (every[k].predicate for k in usable)
     return Entry(first, "tools", "bindings differ", why, () if len(rows) == 2 else tuple(others))
+
+
+def _whole(test: Fact, tools: Sequence[str], toolbox: Toolbox) -> set[facts.Path]:
+    """The fields and arguments that a test reads and that hold whole numbers, whichever of the tools is called."""
+    flat = [path for path in facts.paths(test) if len(path.names) == 2]
+    return {p for p in flat if all(binding.field(p, tool, toolbox).type == "integer" for tool in tools or ("",))}
 
 
 def _apart(pair: tuple[int, int], voices: Sequence[str]) -> bool:
