@@ -308,8 +308,10 @@ class _Names:
     def _told(self, test: Fact, predicate: Predicate) -> bool:
         """Whether a test is one truth to the guard: nothing in it is compared by the proved code."""
         match test:
-            case Choice(_, _, otherwise) if not isinstance(otherwise, Scalar) and not facts.paths(otherwise):
-                return True  # where two bindings differ it is not known: the evaluator tells (`binding.both`)
+            case Comparison() if not facts.paths(test):
+                return True  # what nothing tells
+            case Choice(_, _, Comparison() as never) if not facts.paths(never):
+                return True  # where two bindings differ it is not known (`binding.both`)
             case Negation() | Conjunction() | Disjunction():
                 return all(self._told(part, predicate) for part in facts.children(test)) or self._strange(
                     test, predicate
