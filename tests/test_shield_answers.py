@@ -7,6 +7,8 @@ import json
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_guarding import GUARD
 from test_shield import PREDICATES, RULES, TEXTS, shield, trace
 
@@ -47,7 +49,7 @@ SAID = [  # the steps, and of the last one the decision, what is said, the rules
     (
         [("ask pay post", {"age": 18, "agreed": False})],
         "deny",
-        f"pay: {CALM}; post: -0.462; ask: 0.462; broken: “sentence 3” (r3)",
+        "post: -0.462; broken: “sentence 3” (r3)",
         "r3",
         "",
     ),
@@ -219,9 +221,23 @@ def test_calls_of_one_step_are_counted_one_by_one(rule: str, before: list[str], 
     assert watch.judge(steps[-1]).decision == decision
     assert bool(one.counted) is ("COUNT" in rule)
     kept = one.verdicts(Trace("t", tuple(steps)))
-    assert kept == {"r0": decision == "allow"} and one.infer(Trace("t", tuple(steps))).keys() == {
-        c.tool for c in steps[-1].calls if c.tool in rule
-    }
+    assert kept == {"r0": decision == "allow"}
+    assert one.infer(Trace("t", tuple(steps))).keys() == {steps[-1].calls[-1].tool}
+
+
+@given(st.permutations(["pay", "post", "ask"]), st.lists(st.sampled_from([1, 3, None]), min_size=3, max_size=3))
+def test_a_call_is_judged_beside_other_calls_of_its_step_as_alone_where_no_rule_speaks_of_both(tools, amounts):
+    """What rules say of the arguments of each of them is known, whichever call is judged."""
+    facts = [Predicate(f"{t}_small", "state", "", tools=(t,), test=cel.parse("call.n <= 2")) for t in tools]
+    acts = [Predicate(t, "action", "", tools=(t,)) for t in tools]
+    texts = {t: f"ALWAYS ({t} IMPLIES {t}_small)" for t in tools}
+    rules = RuleSet((*acts, *facts), tuple(Rule(t, "", syntax.parse(text), "forbid") for t, text in texts.items()))
+    one = Shield(rules.predicates, circuit.build(rules, {t: [t] for t in tools}), -0.25)
+    calls = [Call(t, {} if n is None else {"n": n}) for t, n in zip(tools, amounts, strict=True)]
+    for end in (1, 2, 3):
+        alone = one.watch().judge(Step((calls[end - 1],), {}))
+        assert one.watch().judge(Step(tuple(calls[:end]), {})) == alone
+        assert alone.decision == {1: "allow", 3: "deny", None: "undecided"}[amounts[end - 1]]
 
 
 @pytest.mark.parametrize("turned", [False, True])

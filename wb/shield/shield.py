@@ -73,6 +73,7 @@ class Shield:
     sides: Mapping[str, Sides] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
+    does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
     _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
@@ -98,6 +99,7 @@ class Shield:
             about={name: read for name, read in about.items() if name in used},
             followed=followed,
             made={tool: acts for tool, acts in made.items() if len(acts) > 1},
+            does={t: tuple([name for name in self.circuits if t in known[name].tools]) for t in spoken},
             counted={i: tools for i, r in rules.items() if (tools := counting(r.formula, known))},
             sides={i: names for i, r in rules.items() if (names := sides(r.formula, known))},
             tools=frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken),
@@ -182,7 +184,7 @@ class Shield:
         return tuple(dict.fromkeys(texts)) if all(len(text) <= LONGEST for text in texts) else ()
 
     def infer(self, trace: Trace, likely: Mapping[str, float] = circuit.NONE) -> dict[str, Inference]:
-        """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15).
+        """What each circuit says whose action the trace's last call takes, by action (Alg. 1, lines 1 to 15).
 
         `likely` is soft evidence of what is not known (`circuit.infer`); decisions are made without it.
         """
@@ -233,7 +235,8 @@ class ShieldWatch:
     def judge(self, step: Step) -> Verdict:
         """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons.
 
-        The circuits are those of all actions of the step so far, the last call's own arguments being read.
+        The circuits are those of the actions that the last call takes, its own arguments being read: what a rule says
+        of the step's other calls alone was judged with them.
         """
         shield, call = self.shield, step.calls[-1]
         tool = call.tool
@@ -295,7 +298,7 @@ class ShieldWatch:
         self.shield._seen[key] = found
 
     def infer(self, step: Step, likely: Mapping[str, float] = circuit.NONE) -> dict[str, Inference]:
-        """What each circuit says whose action the step takes, by action; `likely` as of `Shield.infer`."""
+        """What each circuit says whose action the last call takes, by action; `likely` as of `Shield.infer`."""
         return self._inferred(self.read(step), step, likely)
 
     def read(self, step: Step) -> dict[str, bool | None]:
@@ -337,8 +340,9 @@ class ShieldWatch:
     def _inferred(
         self, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
     ) -> dict[str, Inference]:
-        circuits = self.shield.circuits.items()
-        return {action: self._circuit(c, told, step, likely) for action, c in circuits if told.get(action)}
+        mine = self.shield.does.get(step.calls[-1].tool, ()) if step.calls else ()
+        circuits = [(name, self.shield.circuits[name]) for name in mine if told.get(name)]
+        return {action: self._circuit(c, told, step, likely) for action, c in circuits}
 
     def _circuit(
         self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
