@@ -97,7 +97,7 @@ def _row(group: str, samples: Sequence[Sample], verdicts: Mapping[tuple[str, int
         undecided += flagged and "deny" not in decisions
         for index, sentences in sample.calls.items():
             told = {" ".join(one["quote"].split()) for one in found[index]["violated"]}
-            for sentence in sentences:
+            for sentence in filter(None, sentences):  # "" is one that nobody named
                 quoted[sentence].append(found[index]["decision"] == "deny" and sentence in told)
     hits = [hit for one in quoted.values() for hit in one]
     right, wrong, micro = (
