@@ -212,3 +212,75 @@ def test_guardagent_is_undecided_where_no_code_came(tmp_path) -> None:
     with Scripted(step) as server:
         verdict = GuardAgent(POLICY, asking(server, tmp_path)).decide(turn("open up", badge=True, age=30))
     assert verdict.decision == "undecided" and verdict.reason and verdict.grade != "error"
+
+
+def listing(answers: dict):
+    """A scripted model that answers each (statement, word of the turn) of a question about many at once."""
+
+    def step(request: dict) -> Say:
+        text = request["messages"][1]["content"]
+        said, runs = (json.loads(part.split("</data>")[0].split(">", 1)[1]) for part in text.split("<data ")[1:])
+        rows = []
+        for run in runs:
+            came = {row["id"]: answers.get((row["text"], run["run"][-1]["seen"]), "no") for row in said}
+            by = {kind: [name for name, value in came.items() if value == kind] for kind in ("yes", "unknown", "no")}
+            rows.append({"id": run["id"], "violated": by["yes"], "unknown": by["unknown"], "reason": "why"})
+        rows = [row for row, run in zip(rows, runs, strict=True) if answers.get(run["run"][-1]["seen"]) != "left out"]
+        return Say(json.dumps({"turns": rows}))
+
+    return step
+
+
+def test_many_turns_and_rules_in_a_question_come_to_what_one_by_one_comes_to(tmp_path) -> None:
+    answers = {("second", "late"): "yes", ("third", "late"): "yes", ("first", "dim"): "unknown", "odd": "left out"}
+    turns = tuple(turn(word) for word in ("late", "early", "dim", "odd"))
+    with Scripted(listing(answers)) as server:
+        verdicts = RuleTraverse(RULES, asking(server, tmp_path), batch=2).decide_all(turns)
+    assert len(server.requests) == 4, "two questions on two and one rules, of two turns each"
+    assert [v.decision for v in verdicts] == ["deny", "allow", "undecided", "undecided"]
+    assert (verdicts[0].violated, verdicts[0].quotes) == (("r1",), ("second",)), "the first that is violated"
+
+
+def test_direct_names_all_sentences_that_many_turns_violate(tmp_path) -> None:
+    texts = [one.text for one in POLICY.sentences if one.kind != "heading"]
+    answers = {(texts[0], "late"): "yes", (texts[1], "late"): "yes", (texts[1], "dim"): "unknown"}
+    with Scripted(listing(answers)) as server:
+        verdicts = Direct(POLICY, asking(server, tmp_path), batch=9).decide_all((turn("late"), turn("dim"), turn("x")))
+    assert len(server.requests) == 1
+    assert [v.decision for v in verdicts] == ["deny", "undecided", "allow"]
+    assert verdicts[0].quotes == verdicts[0].violated == tuple(texts[:2])
+
+
+def test_a_turn_that_is_answered_with_ids_of_no_statement_is_undecided(tmp_path) -> None:
+    reply = {"turns": [{"id": "t1", "violated": ["s9"], "unknown": []}, {"id": "t2", "violated": [], "unknown": []}]}
+    with Scripted([Say(json.dumps(reply))]) as server:
+        verdicts = Direct(POLICY, asking(server, tmp_path), batch=2).decide_all((turn("a"), turn("b")))
+    assert [v.decision for v in verdicts] == ["undecided", "allow"]
+
+
+def test_guardagent_shows_the_nearest_turns_whose_code_could_be_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(baselines, "AT_ONCE", 1)
+    monkeypatch.setattr(baselines, "EXAMPLES", 1)
+    with Scripted(planning(CODE)) as server:
+        guard = GuardAgent(POLICY, asking(server, tmp_path))
+        texts = ("red gate far", "blue bell near", "blue bell here")
+        verdicts = guard.decide_all(tuple(turn(text, badge=False, age=30) for text in texts))
+    assert [v.decision for v in verdicts] == ["deny"] * 3
+    shown = [request["messages"][1]["content"].split('<data name="examples">')[1] for request in server.requests]
+    assert shown[0].startswith("\n[]"), "nothing was kept before the first turn"
+    assert "blue bell near" in shown[4].split("</data>")[0] and "red gate far" not in shown[4].split("</data>")[0]
+    assert "def check" in shown[5].split("</data>")[0]
+
+
+def test_guardagent_keeps_nothing_of_a_turn_whose_code_could_not_be_run(tmp_path) -> None:
+    with Scripted(planning("import os")) as server:
+        guard = GuardAgent(POLICY, asking(server, tmp_path))
+        guard.decide(turn("open up", badge=False, age=30))
+    assert not guard.memory
+
+
+def test_guardagent_reports_the_sentence_that_its_code_names(tmp_path) -> None:
+    sentence = "Nobody may open the gate without a badge."
+    with Scripted(planning(CODE.replace('"no badge"', f'"{sentence}"'))) as server:
+        verdict = GuardAgent(POLICY, asking(server, tmp_path)).decide(turn("open up", badge=False, age=30))
+    assert verdict.violated == verdict.quotes == (sentence,)

@@ -132,7 +132,7 @@ class Built:
 
         happened = events.stream(runs)
         seen = happened if strange is None else strange.passing(happened)
-        answer = answers.about(self._engine(model)) if model else None
+        answer = answers.about(self.engine(model)) if model else None
         return recorded.judge(self.guard(guard), seen, self._recognised, answer)
 
     def verify(self, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Verified, ...]:
@@ -189,9 +189,9 @@ class Built:
         """What free-text turns are, told by the engine that the run was made with."""
         from wb.domain.events import recognise
 
-        return recognise(turns, self.toolbox, self._engine(self.model))
+        return recognise(turns, self.toolbox, self.engine(self.model))
 
-    def _engine(self, model: str) -> LLM:
+    def engine(self, model: str) -> LLM:
         """The model of that name, with the recorded replies of the project."""
         from wb.models import client, embeddings
         from wb.offline import engine

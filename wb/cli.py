@@ -40,6 +40,8 @@ STOPPED = 130  # the exit code after Ctrl-C, and after SIGTERM
 PLACE = "A name under policies/, a folder, or one document."
 Policy = Annotated[str, typer.Argument(metavar="POLICY", help=PLACE)]
 Guard = Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")]
+JUDGES = "veriguard, toolguard or shieldagent; a baseline: direct, rule_traverse or guardagent."
+Judging = Annotated[str, typer.Option(metavar="G", help=JUDGES)]
 Model = Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")]
 Place = Annotated[str | None, typer.Option("--policy", metavar="P", help=PLACE)]
 Asked = Annotated[
@@ -169,11 +171,14 @@ def tour() -> None:
 def judge(
     policy: Policy,
     runs: Annotated[Path, typer.Argument(metavar="RUNS.jsonl", help="Recorded runs, one event a line.")],
-    guard: Guard = "veriguard",
+    guard: Judging = "veriguard",
     model: Annotated[
         str | None,
         typer.Option(metavar="M", help="Answers questions about conversations; the model of the run, if it made one."),
     ] = None,
+    batch: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Of direct and rule_traverse: calls, and rules, a question.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
@@ -188,9 +193,12 @@ def judge(
     answer, is asked of the model or taken from its recorded replies; the recording stays as it is.
 
     Counts near misses as well: calls that came out right although a fact that their rules read was never looked up.
+
+    The guards direct, rule_traverse and guardagent are baselines: --model is asked about every call that has a label.
     """
-    from wb.bench import recorded
+    from wb.bench import compare, recorded
     from wb.domain import events
+    from wb.domain import policy as documents
     from wb.runs import verdicts
 
     if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
@@ -198,13 +206,19 @@ def judge(
     with _stoppable():
         built = _built(policy, model, alike=True)
         strange, quotes, sentences = recorded.Undeclared(built.toolbox, built.rules), built.quotes, built.texts
-        kept = []
-        for call in built.judge(runs, guard, strange, model):
+        kept, asking = [], guard in compare.ASKING
+        happened = built.judge(runs, guard, strange, model) if not asking else ()
+        if asking:
+            llm = built.engine(model or built.model)
+            happened = compare.judged(guard, documents.load(policy), built.rules, events.read(runs), llm, batch)
+        for call in happened:
             kept.append(call)
             if as_json:
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
         print(verdicts.headline(kept, policy), file=sys.stderr if as_json else sys.stdout)
         _print(*(() if as_json else verdicts.tables(kept, quotes, sentences, policy)))
+        if asking:
+            return
         denied = Counter(pair for call in kept for pair in verdicts.denied(call))
         right = sum(call.label == call.verdict.decision == "allow" for call in kept)
         lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]

@@ -1,17 +1,21 @@
 """Baselines to measure guards against: a model asked directly, rule by rule, through code, and plain keywords.
 
-`Direct` and `RuleTraverse` are ShieldAgent's (Sec. 5.1), `GuardAgent` follows Xiang et al. (2024) without
-its memory of demonstrations: a plan, code from the plan, the code run.  `Keywords` needs no model and no
-extraction: words of the toolbox in the sentences of the policy.  All see the same policy and the same
-turn.  What a model leaves open, gets wrong twice or does not answer is undecided, which permits nothing.
+`Direct` and `RuleTraverse` are ShieldAgent's (Sec. 5.1), `GuardAgent` follows Xiang et al. (2024): a plan, code from
+the plan, the code run; its memory holds the turns whose code could be run, and the nearest of them are shown as
+examples.  Both of the former can put several turns, and so many rules, into one question (`batch`): fewer queries, and
+another method than the paper's, which is to be said.  `Keywords` needs no model and no extraction: words of the
+toolbox in the sentences of the policy.  All see the same policy and the same turn.  What a model leaves open, gets
+wrong twice or does not answer is undecided, which permits nothing.
 A call that does not fit `tools.json` is denied before anybody is asked, and state fields that do not fit are left out.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import batched, product
 from typing import Literal
 
 import pydantic
@@ -29,6 +33,8 @@ PYTHON = {"boolean": "bool", "integer": "int", "string": "str"}  # what the sand
 CUE = re.compile(r"\b(?:must|cannot|can't|never|not|no|only|unless|without|requires?|needs?)\b", re.IGNORECASE)
 ABOVE = re.compile(r"\b(?:at most|more than|above|over|exceed\w*|up to)\b", re.IGNORECASE)
 NUMBER = re.compile(r"\b\d+\b")
+AT_ONCE = 8  # turns that GuardAgent judges before its memory takes them in
+EXAMPLES = 2  # of its memory that it shows
 
 
 class Judged(pydantic.BaseModel, extra="forbid"):
@@ -44,6 +50,21 @@ class RuleJudged(pydantic.BaseModel, extra="forbid"):
 
     violated: Literal["yes", "no", "unknown"]
     reason: str
+
+
+class Turn(pydantic.BaseModel, extra="forbid"):
+    """What the reply to `judge_turns` says of one turn: the statements it violates, and those that cannot be told."""
+
+    id: str
+    violated: list[str]
+    unknown: list[str]
+    reason: str = ""
+
+
+class Turns(pydantic.BaseModel, extra="forbid"):
+    """The reply to `judge_turns`."""
+
+    turns: list[Turn]
 
 
 class Plan(pydantic.BaseModel, extra="forbid"):
@@ -96,32 +117,41 @@ class Baseline:
 
 
 class Direct(Baseline):
-    """One query a turn: the whole policy and the turn, for a decision and the violated sentences."""
+    """One query for `batch` turns: the whole policy and the turns, for decisions and the violated sentences."""
 
     name = "direct"
 
-    def __init__(self, policy: Policy, llm: LLM) -> None:
+    def __init__(self, policy: Policy, llm: LLM, batch: int = 1) -> None:
         super().__init__(policy.toolbox)
-        self.policy, self.llm = policy, llm
+        self.policy, self.llm, self.batch = policy, llm, batch
 
     def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
         """The model's verdicts."""
+        if self.batch > 1:
+            texts = [one.text for one in self.policy.sentences if one.kind != "heading"]
+            return _together(self.llm, {text: text for text in texts}, traces, self.batch, len(texts), most=len(texts))
         replies = self.llm.ask_all("direct", Judged, [{"policy": self.policy.text, "turn": shown(t)} for t in traces])
         return [_verdict(reply) for reply in replies]
 
 
 class RuleTraverse(Baseline):
-    """One query a rule and turn, in the order of the rules, up to the first that is violated."""
+    """One query a rule and turn, in the order of the rules, up to the first that is violated; with a `batch` one query
+    for so many rules and turns, and all rules are asked."""
 
     name = "rule_traverse"
 
-    def __init__(self, ruleset: RuleSet, llm: LLM, toolbox: Toolbox | None = None) -> None:
+    def __init__(self, ruleset: RuleSet, llm: LLM, toolbox: Toolbox | None = None, batch: int = 1) -> None:
         super().__init__(toolbox)
-        self.ruleset, self.llm = ruleset, llm
+        self.ruleset, self.llm, self.batch = ruleset, llm, batch
 
     def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
         """Deny at the first violated rule; undecided if any before the end was not clear; else allow. Each rule is put
         to all traces that no earlier one denied."""
+        if self.batch > 1:
+            texts: dict[str, str] = {}
+            for rule in self.ruleset.rules:
+                texts.setdefault(rule.quote or rule.text, rule.id)
+            return _together(self.llm, texts, traces, self.batch, self.batch, most=1)
         allowed = Verdict("allow", f"none of {len(self.ruleset.rules)} rules is violated")
         verdicts = dict.fromkeys(range(len(traces)), allowed)
         for rule in self.ruleset.rules:
@@ -138,26 +168,55 @@ class RuleTraverse(Baseline):
 
 
 class GuardAgent(Baseline):
-    """Two queries a turn: a plan of what to check, then code for it, which is run on the state."""
+    """Two queries a turn: a plan of what to check, then code for it, which is run on the state.
+
+    Where the code could be run, turn, plan and code are kept; of these each later turn is shown the nearest as
+    examples, nearest by the share of words that two turns have in common (Xiang et al. take Levenshtein's distance).
+    """
 
     name = "guardagent"
 
     def __init__(self, policy: Policy, llm: LLM) -> None:
         super().__init__(policy.toolbox)
         self.policy, self.llm = policy, llm
+        self.memory: list[tuple[frozenset[str], dict[str, object]]] = []
 
     def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
         """The decisions of the generated code; code that cannot be run is undecided."""
-        plans = self.llm.ask_all(
-            "guardagent_plan", Plan, [{"policy": self.policy.text, "turn": shown(t)} for t in traces]
-        )
-        planned = [i for i, plan in enumerate(plans) if isinstance(plan, Plan)]
+        return [verdict for some in batched(traces, AT_ONCE) for verdict in self._judge(some)]
+
+    def _judge(self, traces: Sequence[Trace]) -> list[Verdict]:
+        turns = [shown(trace) for trace in traces]
+        near = [self._nearest(turn) for turn in turns]
         batch = [
-            {"plan": plans[i].model_dump(), "signature": self._signature(traces[i]), "turn": shown(traces[i])}
-            for i in planned
+            {"policy": self.policy.text, "turn": turn, "examples": [_without(one, "code") for one in some]}
+            for turn, some in zip(turns, near, strict=True)
+        ]
+        plans = self.llm.ask_all("guardagent_plan", Plan, batch)
+        planned = {i: plan.model_dump() for i, plan in enumerate(plans) if isinstance(plan, Plan)}
+        batch = [
+            {
+                "plan": plan,
+                "signature": self._signature(traces[i]),
+                "turn": turns[i],
+                "examples": [_without(one, "turn") for one in near[i]],
+            }
+            for i, plan in planned.items()
         ]
         codes = dict(zip(planned, self.llm.ask_all("guardagent_code", Code, batch), strict=True))
-        return [_executed(codes.get(i, plans[i]), self._known(trace)) for i, trace in enumerate(traces)]
+        verdicts = []
+        for i, trace in enumerate(traces):
+            verdict = _executed(codes.get(i, plans[i]), self._known(trace), planned.get(i, {}).get("sentences", ()))
+            verdicts.append(verdict)
+            if verdict.decision != "undecided":
+                self.memory.append((_words(turns[i]), {"turn": turns[i], "plan": planned[i], "code": codes[i].code}))
+        return verdicts
+
+    def _nearest(self, turn: object) -> list[dict[str, object]]:
+        """The examples that share most words with a turn, the earlier ones first among equals."""
+        words = _words(turn)
+        ranked = sorted(self.memory, key=lambda one: -len(words & one[0]) / max(len(words | one[0]), 1))
+        return [example for _, example in ranked[:EXAMPLES]]
 
     def _known(self, trace: Trace) -> dict[str, object]:
         """The state fields that the code may read: those whose values are there and of a type it knows."""
@@ -252,13 +311,51 @@ def shown(trace: Trace) -> list[dict[str, object]]:
 def _verdict(reply: Judged | Unanswered) -> Verdict:
     if isinstance(reply, Unanswered):
         return Verdict("undecided", reply.reason)
-    return Verdict(
-        reply.decision, reply.reason or "no reason given", tuple(reply.violated) if reply.decision == "deny" else ()
-    )
+    violated = tuple(reply.violated) if reply.decision == "deny" else ()
+    return Verdict(reply.decision, reply.reason or "no reason given", violated, quotes=violated)
 
 
-def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
-    """What a generated function says of the known values."""
+def _together(
+    llm: LLM, texts: Mapping[str, str], traces: Sequence[Trace], batch: int, group: int, most: int
+) -> list[Verdict]:
+    """Verdicts of questions about `batch` turns and `group` statements each (`texts`, with the id of each): the first
+    `most` that are violated deny; a turn that a reply leaves out, or answers with other ids, is not clear."""
+    rows = [{"id": f"s{number}", "text": text} for number, text in enumerate(texts, 1)]
+    turns = [{"id": f"t{number}", "run": shown(trace)} for number, trace in enumerate(traces, 1)]
+    asked = list(product(batched(rows, group), batched(turns, batch)))
+    replies = llm.ask_all("judge_turns", Turns, [{"statements": list(one), "turns": list(two)} for one, two in asked])
+    broken: dict[str, set[str]] = {turn["id"]: set() for turn in turns}
+    unclear: dict[str, list[str]] = {turn["id"]: [] for turn in turns}
+    reasons: dict[str, list[str]] = {turn["id"]: [] for turn in turns}
+    for (statements, some), reply in zip(asked, replies, strict=True):
+        known = {row["id"] for row in statements}
+        for turn in some:
+            found = [] if isinstance(reply, Unanswered) else [one for one in reply.turns if one.id == turn["id"]]
+            if len(found) != 1 or not known.issuperset([*found[0].violated, *found[0].unknown]):
+                unclear[turn["id"]].append(getattr(reply, "reason", "no usable answer about this turn"))
+                continue
+            broken[turn["id"]] |= set(found[0].violated)
+            unclear[turn["id"]] += found[0].unknown
+            reasons[turn["id"]] += [found[0].reason] * bool(found[0].reason and (found[0].violated or found[0].unknown))
+    verdicts = []
+    for name in broken:
+        violated = [row["text"] for row in rows if row["id"] in broken[name]][:most]
+        why = "; ".join(reasons[name]) or "; ".join(unclear[name]) or "no statement is violated"
+        decision = "deny" if violated else "undecided" if unclear[name] else "allow"
+        verdicts.append(Verdict(decision, why, tuple(texts[text] for text in violated), quotes=tuple(violated)))
+    return verdicts
+
+
+def _words(turn: object) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", json.dumps(turn, ensure_ascii=False, default=str)))
+
+
+def _without(example: dict[str, object], key: str) -> dict[str, object]:
+    return {name: value for name, value in example.items() if name != key}
+
+
+def _executed(reply: Code | Unanswered, known: dict[str, object], sentences: Sequence[str] = ()) -> Verdict:
+    """What a generated function says of the known values; one of the plan's `sentences` as a reason is violated."""
     if isinstance(reply, Unanswered):
         return Verdict("undecided", reply.reason)
     try:
@@ -270,7 +367,8 @@ def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
         return Verdict(
             "undecided", f"the generated code must return True or False first; got {allowed!r}", grade="error"
         )
-    return Verdict("allow" if allowed else "deny", str(reason) or "no reason given")
+    violated = (str(reason),) if not allowed and reason in sentences else ()
+    return Verdict("allow" if allowed else "deny", str(reason) or "no reason given", violated, quotes=violated)
 
 
 def _link(sentence: str, tools: frozenset[str], field: Field) -> Link | None:

@@ -22,7 +22,7 @@ from wb.bench.mind2web import Benchmark
 from wb.bench.recorded import Judged
 from wb.domain import answers, events
 from wb.domain import policy as documents
-from wb.domain.events import Event, Observation, Recognition
+from wb.domain.events import Event, Observation, Recognition, Run
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Guard
@@ -96,6 +96,39 @@ def measured(guard: Guard, benchmark: Benchmark, turns: Turns, answerer: LLM | N
     judged, queries, seconds = _watched(answerer, calls)
     near = recorded.near_misses(guard, _events(benchmark), {call.id: call.verdict for call in judged})
     return Measured(guard.name, recorded.outcomes(judged), turns.queries + queries, turns.seconds + seconds, near)
+
+
+def judged(name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm: LLM, batch: int = 1) -> list[Judged]:
+    """A baseline's verdicts on the labelled calls of recorded runs, each with its share of the queries.
+
+    The seconds are those of waiting for the model; None where a reply was recorded before, or pasted.
+
+    Raises:
+        ValueError: there is no such baseline, no labelled call, or a question without a reply: nothing is measured by
+            halves.
+    """
+    made = {
+        "direct": lambda: baselines.Direct(policy, llm, batch),
+        "rule_traverse": lambda: baselines.RuleTraverse(ruleset, llm, policy.toolbox, batch),
+        "guardagent": lambda: baselines.GuardAgent(policy, llm),
+    }
+    if name not in made or not is_model(llm):
+        raise ValueError(f"a baseline of {list(made)} and --model NAME were required; got {name!r} and {llm.name!r}")
+    cases = [(run.id, *case) for run in runs for case in recorded.seen(run)]
+    if not cases:
+        raise ValueError(f"calls with a label were required; got none in {len(runs)} runs")
+    seen = [baselines.observed(turn, name=case) for _, case, turn, _ in cases]
+    before, failed = llm.ledger.total, llm.ledger.failed
+    verdicts = made[name]().decide_all(seen)
+    if missing := llm.ledger.failed - failed:
+        raise ValueError(f"a reply to every question was required; {missing} have none yet")
+    used = llm.ledger.total
+    live = used.replayed == before.replayed and not llm.name.startswith(PREFIX)
+    share = (used.queries - before.queries) / len(cases), (used.seconds - before.seconds) / len(cases) if live else None
+    return [
+        Judged(run, int(case.rpartition("#")[2]), "", "deny" if denied else "allow", verdict, (), *share)
+        for (run, case, _, denied), verdict in zip(cases, verdicts, strict=True)
+    ]
 
 
 def keywords(policy: Policy, benchmark: Benchmark) -> Measured:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,7 +59,7 @@ class RunsError(ValueError):
 class Judged:
     """One call of a recording with its verdict. `index` counts the calls of its run from 0; a free-text turn is one
     call, and `tool` is empty where it may be several things or none.  `answers` are those about the conversation that
-    it rests on."""
+    it rests on; `queries` to a model and `seconds` are what it took, None where replies were recorded before."""
 
     run: str
     index: int
@@ -66,6 +67,8 @@ class Judged:
     label: Label | None
     verdict: Verdict
     answers: tuple[Answer, ...] = ()
+    queries: float = 0
+    seconds: float | None = None
 
     @property
     def id(self) -> str:
@@ -96,9 +99,12 @@ def judge(
             run = going.get(event.run)
             if run is None:
                 run = going[event.run] = Session(guard, run=event.run, answer=answer, answer_timeout_s=ANSWER_S)
+            began = time.perf_counter()
             for tool, label, verdict in _verdicts(run, event, found):
-                yield Judged(event.run, counted[event.run], tool, label, verdict, run.answers)
+                took = time.perf_counter() - began
+                yield Judged(event.run, counted[event.run], tool, label, verdict, run.answers, seconds=took)
                 counted[event.run] += 1
+                began = time.perf_counter()
 
 
 def _verdicts(run: Session, event: Event, found: Iterator[Recognition]) -> Iterator[tuple[str, Label | None, Verdict]]:
@@ -255,7 +261,8 @@ def labelled(runs: Iterable[Run]) -> tuple[Trace, ...]:
 def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
     """Every labelled call of a run as a baseline sees it: its name, the turn in words, whether it is to be denied.
 
-    The previous actions are those that were done: one to be denied only where its result says so, none that failed.
+    What others than the user said last stands under their roles: a page in view, a memory.  The previous actions are
+    those that were done: one to be denied only where its result says so, none that failed.
     """
     said: dict[str, list[str]] = {}
     state: Mapping[str, Value] = {}
@@ -272,7 +279,8 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
                 shown = f"{call.tool}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
                 if label is not None:
                     words = "\n".join(said.get("user", ()))
-                    agent = (said.get("assistant") or [""])[-1]
+                    last = {role: texts[-1] for role, texts in said.items() if role != "user"}
+                    agent = "\n".join(f"{role}: {text}" * (role != "assistant") or text for role, text in last.items())
                     yield (
                         f"{run.id}#{number}",
                         Observation(words, "", tuple(done.values()), shown, agent, state),

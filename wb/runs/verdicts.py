@@ -43,17 +43,21 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
     """One call as a JSON object; `quotes` are the sentences of rules by rule, `sentences` texts by sentence."""
     verdict = judged.verdict
     label = {} if judged.label is None else {"label": judged.label}
+    own = dict(zip(verdict.violated, verdict.quotes, strict=False))
+    took = {} if judged.seconds is None else {"seconds": round(judged.seconds, 6)}
     return {
         "run": judged.run,
         "index": judged.index,
         "tool": judged.tool,
         "decision": verdict.decision,
-        "violated": [{"rule": rule, "quote": quotes.get(rule, "")} for rule in verdict.violated],
+        "violated": [{"rule": rule, "quote": quotes.get(rule) or own.get(rule, "")} for rule in verdict.violated],
         "missing": list(verdict.missing),
         "open": [{"sentence": name, "text": sentences.get(name, "")} for name in verdict.open],
         "grade": verdict.grade,
         "reason": verdict.reason,
         **({"answers": [events.to_json(one) for one in judged.answers]} if judged.answers else {}),
+        **({"queries": judged.queries} if judged.queries else {}),
+        **took,
         **label,
     }
 
