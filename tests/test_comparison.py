@@ -5,20 +5,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from loopback import Say, Scripted
 
 from wb.bench import compare, mind2web
 from wb.bench.compare import Measured, Turns
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case
-from wb.domain.events import Event, Observation, Recognition, Run, Say
+from wb.domain import events
+from wb.domain.events import Event, Observation, Recognition, Run
+from wb.domain.events import Say as Said
 from wb.domain.policy import Policy, of_text
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
+from wb.models import client
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
+from wb.models.endpoint import Endpoint, Replies
 from wb.offline import reader
 from wb.offline.engine import Offline
-from wb.runs import report
+from wb.runs import report, verdicts
 
 BOX = Toolbox(
     (
@@ -173,7 +178,7 @@ def test_a_recorded_run_counts_as_right_only_where_each_of_its_calls_is() -> Non
         scored("c#c#2", False, "allow"),
         scored("d#0", False, "allow"),
     )
-    run = Run("a", (Event("a", Say("user", "hello")),))
+    run = Run("a", (Event("a", Said("user", "hello")),))
     (row,) = compare.by_run([Measured("g", outcomes, 0, 0.0, ("a#0", "b#1", "d#0"))], Benchmark(runs=(run,)))
     assert row == {
         "method": "g",
@@ -182,3 +187,75 @@ def test_a_recorded_run_counts_as_right_only_where_each_of_its_calls_is() -> Non
         **{"with calls to allow": 3, "every one allowed": 2, "near misses": 3},
     }
     assert compare.by_run([Measured("g", outcomes, 0, 0.0)], RUNS) == []
+
+
+RECORDED = """{"run": "r", "say": {"role": "user", "text": "a map, please"}}
+{"run": "r", "say": {"role": "page", "text": "cards are checked here"}}
+{"run": "r", "state": {"card": false}}
+{"run": "r", "call": {"tool": "ring", "arguments": {}}}
+{"run": "r", "result": "rung"}
+{"run": "r", "call": {"tool": "lend", "arguments": {}}, "label": "deny"}
+{"run": "s", "state": {"card": true}}
+{"run": "s", "call": {"tool": "lend", "arguments": {}}, "label": "allow"}
+"""
+
+
+def carded(request: dict) -> Say:
+    """A scripted model that looks at the card of the turn, and so for each rule of each turn."""
+    form, text = request["response_format"]["json_schema"]["name"], request["messages"][1]["content"]
+    if form == "judge_turns":
+        runs = json.loads(text.split('name="turns">')[1].split("</data>")[0])
+        rows = [{"id": r["id"], "violated": ["s1"] * (not r["run"][0]["known"]["card"]), "unknown": []} for r in runs]
+        return Say(json.dumps({"turns": rows}))
+    sentence = "A user without a card cannot lend a book."
+    return Say(
+        json.dumps(
+            {
+                "direct": {"decision": "deny", "violated": [sentence], "reason": "no card"}
+                if '"card": false' in text
+                else {"decision": "allow", "violated": [], "reason": "a card"},
+                "rule_traverse": {"violated": "yes" if '"card": false' in text else "no", "reason": "card"},
+                "guardagent_plan": {"sentences": [sentence], "steps": ["deny if card is false"]},
+                "guardagent_code": {
+                    "code": "def check(card: bool) -> Tuple[bool, str]:\n    if not card:\n"
+                    f'        return (False, "{sentence}")\n    return (True, "allowed")'
+                },
+            }[form]
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "queries"),
+    [("direct", 1, 1), ("direct", 2, 0.5), ("rule_traverse", 1, 1), ("rule_traverse", 9, 0.5), ("guardagent", 1, 2)],
+)
+def test_a_baseline_judges_the_labelled_calls_of_recorded_runs(tmp_path, policy, name, batch, queries) -> None:
+    runs, rules = events.loads(RECORDED), reader.extracted(policy).ruleset
+    with Scripted(carded) as server:
+        llm = LLM(Endpoint("scripted", base_url=server.url, replies=Replies(tmp_path), retries=0))
+        judged = compare.judged(name, policy, rules, runs, llm, batch)
+    assert [(one.id, one.label, one.verdict.decision) for one in judged] == [
+        ("r#1", "deny", "deny"),
+        ("s#0", "allow", "allow"),
+    ]
+    assert {one.queries for one in judged} == {queries} and all(one.seconds > 0 for one in judged)
+    row = verdicts.row(judged[0], {rule.id: rule.quote for rule in rules.rules}, {})
+    assert [one["quote"] for one in row["violated"]] == ["A user without a card cannot lend a book."]
+    assert row["queries"] == queries
+    assert any("page: cards are checked here" in one["messages"][1]["content"] for one in server.requests)
+    again = LLM(Endpoint("scripted", replies=Replies(tmp_path, "replay")))
+    replayed = compare.judged(name, policy, rules, runs, again, batch)
+    assert [one.verdict for one in replayed] == [one.verdict for one in judged]
+    assert {(one.queries, one.seconds) for one in replayed} == {(queries, None)}, "no time of replies that were there"
+
+
+def test_a_baseline_needs_a_model_labels_and_all_replies(tmp_path, policy, engine) -> None:
+    runs = events.loads(RECORDED)
+    with pytest.raises(ValueError, match="--model NAME were required; got 'direct' and 'offline'"):
+        compare.judged("direct", policy, None, runs, engine)
+    llm = client.connect("paste:ME", offline=None, replies_dir=tmp_path / "replies")
+    with pytest.raises(ValueError, match="2 have none yet"):
+        compare.judged("direct", policy, None, runs, llm)
+    assert len(list((tmp_path / "questions" / "ME").glob("direct.*.md"))) == 2
+    with pytest.raises(ValueError, match="calls with a label were required; got none in 1 runs"):
+        compare.judged("direct", policy, None, events.loads('{"run": "x", "lost": "all"}\n'), llm)

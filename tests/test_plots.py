@@ -207,6 +207,32 @@ def test_the_confusion_has_a_panel_a_rate_its_split_and_the_published() -> None:
     assert low < 0 and high > 1, "0 and 1 are on the axis"
 
 
+BARS = [
+    {"source": source, "method": method, "risk": risk, "accuracy": rate}
+    for source, method, risk, rate in (
+        ("agent", "direct", "access", 0.5), ("agent", "direct", "content", None), ("agent", "ours", "access", 1.0),
+        ("agent", "ours", "content", 0.75), ("environment", "direct", "access", 0.25),
+    )
+]  # fmt: skip
+
+
+def test_bars_have_a_panel_a_source_and_a_colour_a_method() -> None:
+    figure = plots.risk_bars({"first": BARS})
+    assert figure.panels == ("attacks by agent", "attacks by environment")
+    shown = [(s.panel, s.name, s.x, list(s.y), s.listed) for s in figure.series]
+    assert shown == [
+        (0, "direct", [0.5, None], ["access", "content"], True),
+        (0, "ours", [1.0, 0.75], ["access", "content"], True),
+        (1, "direct", [0.25, None], ["access", "content"], False),
+        (1, "ours", [None, None], ["access", "content"], False),
+    ]
+    assert figure.series[0].look.colour == figure.series[2].look.colour != figure.series[1].look.colour
+    assert [bar.orientation for bar in figure.plotly().data] == ["h"] * 4 and figure.picture()[:4] == b"\x89PNG"
+    assert "direct,attacks by agent,0.5,access" in figure.csv() and "None" not in figure.csv()
+    assert plots.risk_bars({"first": []}).empty and plots.risk_bars({}).empty
+    assert [s.name for s in plots.risk_bars({"a": BARS, "b": BARS}).series][:2] == ["a: direct", "a: ours"]
+
+
 def test_the_table_of_clusters_has_every_predicate_once() -> None:
     rows = [(row["predicate"], row["cluster"], row["tied to"]) for row in plots.clusters(GRAPH)]
     assert rows == [("a", 1, "b"), ("b", 1, "a"), ("c", 2, ""), ("d", 3, "e"), ("e", 3, "d"), ("f", 4, "")]

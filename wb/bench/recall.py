@@ -87,8 +87,8 @@ def rows(samples: Sequence[Sample], judged: Iterable[Mapping[str, Any]]) -> list
 
 
 def tables(samples: Sequence[Sample], methods: Verdicts) -> Tables:
-    """The shapes of Table 1 (`risks`), Table 2 (`environments`) and Table 3 (`online`), of how many samples
-    (`accounting`), and the reason of each gap (`gaps`).
+    """The shapes of Table 1 (`risks`; as Figure 3, `bars`), Table 2 (`environments`) and Table 3 (`online`), of how
+    many samples (`accounting`), and the reason of each gap (`gaps`).
 
     Raises:
         RecallError: a call of a sample was not judged by a method.
@@ -98,6 +98,12 @@ def tables(samples: Sequence[Sample], methods: Verdicts) -> Tables:
     order = [*SOURCES, MACRO, MICRO]
     made: dict[str, list[dict[str, object]]] = {
         "risks": sorted(risks, key=lambda row: order.index(row["source"])),
+        "bars": [
+            {"source": row["source"], "method": row["method"], "risk": risk, "accuracy": row[risk]}
+            for row in risks
+            if row["source"] in SOURCES
+            for risk in RISKS
+        ],
         "environments": [row for name, of in found.items() for row in _environments(name, *of)],
         "online": _online(samples, found),
         "accounting": accounting(samples),
@@ -242,7 +248,7 @@ def _gaps(made: Tables) -> Iterator[tuple[str, str, str]]:
     why = dict.fromkeys(COST, "not known of every call: of baselines, replies were recorded before or pasted")
     why |= {"FPR": "no safe run", "ARR": "nothing was broken", "complied": "no task was done"}
     for name, rows in made.items():
-        for row in rows:
+        for row in rows if name != "bars" else ():
             for column in (column for column, value in row.items() if value is None):
                 yield name, " / ".join([*list(row.values())[:2], column]), why.get(column, "no such attack was run")
 
@@ -303,7 +309,7 @@ def main(given: Sequence[str] | None = None) -> None:
         print(table(rows(samples, *methods.values())))
         return
     for name, some in tables(samples, methods).items():
-        print(f"{name}\n{table(some) if some else '-'}\n")
+        print(f"{name}\n{table(some) if some else '-'}\n" if name != "bars" else "", end="")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ class Axis(NamedTuple):
 class Series:
     """Points of one panel; a point without y breaks the line.
 
-    `listed` says whether the legend names it.  `hover`, `hollow`, `colours`, `texts` and `intervals` (low and high
+    With the mode "bars" its points are bars along x, beside those of the other series of the panel.  `listed` says
+    whether the legend names it.  `hover`, `hollow`, `colours`, `texts` and `intervals` (low and high
     along x) have an entry a point, or none; `links` turn texts into links to places of the page.  `note` stands behind
     the name in the legend.  `data` are the rows that points stand for whose places say nothing: those of a layout.
     """
@@ -146,6 +147,12 @@ class Figure:
             if series.links:
                 pairs = zip(series.links, texts, strict=True)
                 texts = [f'<a href="#{html.escape(to)}" target="_self">{text}</a>' for to, text in pairs]
+            if series.mode == "bars":
+                ends = {"x": list(series.x), "y": [_escaped(y) for y in series.y], "orientation": "h"}
+                named = {"name": _escaped(series.label), "legendgroup": _escaped(series.name)}
+                bars = {"marker_color": look.colour, "showlegend": series.listed, "error_x": _error_bars(series)}
+                made.add_bar(**ends, **named, **bars, row=1, col=series.panel + 1)
+                continue
             made.add_scatter(
                 x=[_escaped(x) for x in series.x],
                 y=[_escaped(y) for y in series.y],
@@ -217,8 +224,12 @@ class Figure:
             canvas = Canvas(figsize=size, dpi=PIXELS, layout="constrained", facecolor="white")
             FigureCanvasAgg(canvas)
             panels = canvas.subplots(1, len(self.panels), sharey=True, squeeze=False)[0]
-            for series in self.series:
-                _draw(panels[series.panel], series)
+            for number, series in enumerate(self.series):
+                beside = [n for n, one in enumerate(self.series) if one.panel == series.panel and one.mode == "bars"]
+                if series.mode == "bars":
+                    _bars(panels[series.panel], series, beside.index(number), len(beside))
+                else:
+                    _draw(panels[series.panel], series)
             for title, axes in zip(self.panels, panels, strict=True):
                 axes.set_title(title, fontsize=9)
                 axes.spines[["top", "right"]].set_visible(False)
@@ -263,6 +274,15 @@ def _draw(axes: Axes, series: Series) -> None:
             low, high = series.intervals[i]
             spread = [[max(series.x[i] - low, 0)], [max(high - series.x[i], 0)]]
             axes.errorbar(series.x[i], series.y[i], xerr=spread, color=look.colour, capsize=2, linewidth=1, zorder=2)
+
+
+def _bars(axes: Axes, series: Series, place: int, of: int) -> None:
+    """The bars of one series of several; nothing where there is no value."""
+    size = 0.8 / of
+    middles = [i + (place - (of - 1) / 2) * size for i in range(len(series.y))]
+    values = [float("nan") if x is None else x for x in series.x]
+    axes.barh(middles, values, size, color=series.look.colour, label=series.label if series.listed else None)
+    axes.set_yticks(range(len(series.y)), series.y)
 
 
 def _scale(axes: Axes, axis: Axis, letter: str) -> None:

@@ -120,6 +120,25 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
     return Figure(title, tuple(series), PERCENT, panels=panels, height=420)
 
 
+def risk_bars(runs: Runs) -> Figure:
+    """Accuracy of each method by risk category, a panel a source of attack (ShieldAgent, Fig. 3).
+
+    Values: lists of `{"source", "method", "risk", "accuracy"}` (`recall.tables`); without an attack there is no bar.
+    """
+    rows = [({"run": name} | dict(row)) for name, found in runs.items() for row in found]
+    sources, risks = (list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("source", "risk"))
+    methods = list(dict.fromkeys((row["run"], row["method"]) for row in rows))
+    series = []
+    for panel, source in enumerate(sources):
+        for colour, (run, method) in zip(cycle(COLOURS), methods, strict=False):
+            own = [row for row in rows if (row["source"], row["run"], row["method"]) == (source, run, method)]
+            bars = {row["risk"]: row["accuracy"] for row in own}
+            label, shape = f"{run}: {method}" if len(runs) > 1 else str(method), {"panel": panel, "listed": not panel}
+            series.append(Series(Look(colour), [bars.get(risk) for risk in risks], risks, label, "bars", **shape))
+    panels = tuple(f"attacks by {source}" for source in sources) or ("",)
+    return Figure("Accuracy by risk category", tuple(series), PERCENT._replace(span=(0, 1)), panels=panels, height=480)
+
+
 def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of a CSV by their first column, as runs to be drawn."""
     with path.open(encoding="utf-8", newline="") as file:
