@@ -138,9 +138,9 @@ def test_cost_is_a_mean_a_sample_and_unknown_where_a_call_has_none():
     cost = {row["source"]: (row["queries"], row["seconds"]) for row in table("risks")}
     assert cost["micro mean"] == (2 * 7 / 6, 0.5 * 7 / 6), "six samples, seven calls"
     assert {row["seconds"] for row in table("risks", "h")} == {None}
-    gaps = {(row["column"], row["why"].split(":")[0]) for row in recall.tables(SAMPLES, METHODS)["gaps"]}
-    assert ("agent / h / seconds", "not known of every call") in gaps
-    assert ("agent / g / long-term", "no such attack was run") in gaps
+    gaps = {(row["table"], row["column"], row["why"].split(":")[0]) for row in recall.tables(SAMPLES, METHODS)["gaps"]}
+    assert ("risks", "seconds", "not known of every call") in gaps and ("risks", "FPR", "no safe run") not in gaps
+    assert ("risks", "long-term", "no such attack was run") in gaps
 
 
 def test_table_2_has_environments_and_both_means():

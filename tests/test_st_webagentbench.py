@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles.told import valuation
 
 from wb.bench import st_webagentbench as bench
-from wb.bench.st_webagentbench import BenchmarkFileError, Said, Task
+from wb.bench.st_webagentbench import Said, Task
 from wb.domain import tools
 from wb.domain.trace import Call, Step
 from wb.logic import semantics
@@ -133,7 +133,7 @@ def test_files_of_both_forms_are_read_and_others_are_refused(tmp_path):
     as_lines.write_text(text.replace("policy_template_id", "template").replace("policy_category", "category"), "utf-8")
     assert bench.read(FILE) == bench.read(as_lines)
     bad.write_text('{"task_id": 1}', "utf-8")
-    with pytest.raises(BenchmarkFileError, match="tasks of ST-WebAgentBench were required"):
+    with pytest.raises(ValueError, match="tasks of ST-WebAgentBench were required"):
         bench.read(bad)
     bench.main([str(FILE), str(tmp_path / "out")])
     folder = tmp_path / "out" / "7"

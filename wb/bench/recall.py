@@ -38,6 +38,13 @@ SOURCES = get_args(Source)[1:]  # of attacks
 RISKS = tuple(CATEGORIES.split("|"))
 MACRO, MICRO, NO_GUARD = "macro mean", "micro mean", "no guard"
 COST = ("queries", "seconds")  # a sample
+TITLES = {  # of the tables, and whose shape they have
+    "risks": "By source of attack and risk category (as Table 1)",
+    "environments": "By environment (as Table 2)",
+    "online": "Tasks done in compliance, where what is not allowed does not run (as Table 3)",
+    "accounting": "How many samples, as runs and as pairs of a safe and an unsafe one",
+    "gaps": "What is a dash, and why",
+}
 SHARES = (*RISKS, "ACC", "FPR", "ARR", "complied")
 Verdicts = Mapping[str, Sequence[Mapping[str, Any]]]  # by method, as `wb judge --json` writes them
 Tables = Mapping[str, list[dict[str, object]]]
@@ -150,11 +157,23 @@ def accounting(samples: Sequence[Sample]) -> list[dict[str, object]]:
 
 def load(samples: str, judged: str) -> tuple[list[Sample], dict[str, list[Mapping[str, Any]]]]:
     """The samples of files, comma separated, and the verdicts of others by the name of the file, which is the method's:
-    files of one name, in several folders, are of one method. None of empty texts."""
+    files of one name, in several folders, are of one method. None of empty texts.
+
+    Raises:
+        RecallError: a file cannot be read, or is not what it must be.
+    """
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for path in map(Path, filter(None, judged.split(","))):
-        found.setdefault(path.stem, []).extend(map(jsonl.value, path.read_text("utf-8").splitlines()))
-    return [one for path in filter(None, samples.split(",")) for one in read(Path(path))], found
+    places = [Path(path) for path in samples.split(",") if path]
+    try:
+        for path in (Path(path) for path in judged.split(",") if path):
+            rows = [jsonl.value(line) for line in path.read_text("utf-8").splitlines()]
+            if lacking := [row for row in rows if not {"run", "index", "decision", "violated"} <= row.keys()]:
+                raise KeyError(f"{lacking[0]!r:.80}")
+            found.setdefault(path.stem, []).extend(rows)
+        return [one for path in places for one in read(path)], found
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        wanted = "samples that wb.bench.world wrote, and verdicts of `wb judge --json`, were required"
+        raise RecallError(f"{samples or judged}: {wanted}; got {error!r:.200}") from None
 
 
 def read(path: Path) -> list[Sample]:
@@ -243,14 +262,12 @@ def _mean(head: dict[str, object], rows: Sequence[Mapping[str, Any]]) -> dict[st
     return row
 
 
-def _gaps(made: Tables) -> Iterator[tuple[str, str, str]]:
-    """The columns in which a table has nothing, and why."""
+def _gaps(made: Tables) -> dict[tuple[str, str, str], None]:
+    """The columns of tables that have nothing in some row, and why."""
     why = dict.fromkeys(COST, "not known of every call: of baselines, replies were recorded before or pasted")
     why |= {"FPR": "no safe run", "ARR": "nothing was broken", "complied": "no task was done"}
-    for name, rows in made.items():
-        for row in rows if name != "bars" else ():
-            for column in (column for column, value in row.items() if value is None):
-                yield name, " / ".join([*list(row.values())[:2], column]), why.get(column, "no such attack was run")
+    lacking = [(name, key) for name in made if name != "bars" for row in made[name] for key in row if row[key] is None]
+    return {(name, key, why.get(key, "no such attack was run")): None for name, key in lacking}
 
 
 def _row(group: str, samples: Sequence[Sample], verdicts: Mapping[tuple[str, int], Mapping[str, Any]]) -> Row:

@@ -23,7 +23,7 @@ from typing import Any
 
 import pydantic
 
-from wb.domain import tools
+from wb.domain import jsonl, tools
 from wb.domain.tools import Toolbox
 from wb.rules import residual, rulefile
 from wb.rules.rule import RuleSet
@@ -61,10 +61,6 @@ class Task(pydantic.BaseModel):
     policies: list[Policy]
 
 
-class BenchmarkFileError(ValueError):
-    """A file is none of the benchmark's; the message says what was required and what was got."""
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """A policy as a rule: predicates by name and a formula, as a rule file has them. `dom` says that it reads what a
@@ -80,14 +76,12 @@ def read(path: Path) -> tuple[Task, ...]:
     """The tasks of a file: a JSON list, as it is published, or one task a line.
 
     Raises:
-        BenchmarkFileError: it is neither.
+        ValueError: it holds something else.
     """
-    text = path.read_text("utf-8")
     try:
-        rows = json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in text.splitlines()]
-        return tuple(Task.model_validate(row) for row in rows)
-    except (json.JSONDecodeError, pydantic.ValidationError) as error:
-        raise BenchmarkFileError(f"{path}: tasks of ST-WebAgentBench were required; got {error!s:.200}") from None
+        return tuple(map(Task.model_validate, jsonl.rows(path)))
+    except ValueError as error:
+        raise ValueError(f"{path}: tasks of ST-WebAgentBench were required; got {error!s:.200}") from None
 
 
 def toolbox() -> Toolbox:
@@ -131,7 +125,7 @@ def ruleset(task: Task) -> RuleSet:
 
 def table(tasks: Sequence[Task]) -> list[dict[str, object]]:
     """By template: how many policies there are, are said over action, URL and page text, or only with what the document
-    is queried for, bear on a call before it is made, whole or in part, are narrower than their evaluator, are not said."""
+    is queried for, can be decided before a call, whole or in part, are narrower than their evaluator, are not said."""
     rows: dict[str, dict[str, Any]] = {}
     box = toolbox()
     for task in tasks:

@@ -6,10 +6,12 @@ characters.  A file is read line by line, so that its size is no matter; empty l
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -49,6 +51,13 @@ def checked[M: Strict](
                 yield number, _checked(found, model)
         except ValueError as error:
             raise LineError(f"{source}, line {number}: {error}{belongs}") from None
+
+
+def rows(path: Path) -> list[Any]:
+    """The values of a file that is one JSON list, or has one value a line, gzipped or not; ValueError for another."""
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
+    return json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in text.splitlines()]
 
 
 def value(text: str) -> Value:

@@ -136,12 +136,15 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
 
 
 def _files(kind: str, names: str, policy: Path) -> str:
-    """Files of recorded runs, or of results of live ones, by their full paths, read once to find their mistakes before
-    anything runs."""
-    from wb.bench import experiment, recorded
+    """Files of recorded runs, of results of live ones, of samples or verdicts, by their full paths, read once to find
+    their mistakes before anything runs."""
+    from wb.bench import experiment, recall, recorded
 
     found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in names.split(","))
-    recorded.read(found) if kind == "runs" else experiment.read(found, policy)
+    if kind == "live":
+        experiment.read(found, policy)
+    else:
+        recorded.read(found) if kind == "runs" else recall.load(**{"samples": "", "judged": ""} | {kind: found})
     return found
 
 

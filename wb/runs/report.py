@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb import paths
-from wb.bench import summary
+from wb.bench import recall, summary
 from wb.guards import runtime
 from wb.logic import cel
 from wb.models import client
@@ -282,6 +283,7 @@ DRAWINGS = (
     Drawing(plots.loss, "04", "weights.json", "tools"),
     Drawing(plots.weights, "04", "weights.json", "rules"),
     Drawing(plots.confusion, "07", "results.json", "results", "methods"),
+    Drawing(plots.risk_bars, "07", "results.json", "results", "bars"),
     Drawing(plots.pass_k, "07", "results.json", "results", "live.pass_k"),
 )
 
@@ -387,7 +389,7 @@ def page(runs: Mapping[str, Versions]) -> str:
 
 def macros() -> TemplateModule:
     """The parts of a report, as the macros of its template by name."""
-    given = {"methods": methods, "reasons": reasons, "table": cards.table}
+    given = {"methods": methods, "reasons": reasons, "table": partial(show.shares, columns=recall.SHARES)}
     return cards.templates().get_template("report.html", globals=given).module
 
 

@@ -48,6 +48,12 @@ def methods(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
     return table([{name: method_entry(row, name) for name in METHOD} for row in ran], *METHOD, title=title, fpr="FPR")
 
 
+def shares(rows: Iterable[Mapping[str, object]], columns: Sequence[str], title: str = "", none: str = "") -> Table:
+    """Rows in which these columns are shares of 1, in percent; what is not known is a dash."""
+    shown = [{k: rate(v) if k in columns else "-" if v is None else v for k, v in row.items()} for row in rows]
+    return table(shown, title=title, none=none)
+
+
 def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
     """A fraction in percent with its interval, such as "97.0 [92, 99]"; "-" where nothing was counted."""
     if value is None:
