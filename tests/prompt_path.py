@@ -110,7 +110,8 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         drafts,
         examples,
         recognise(OBSERVATIONS, source.toolbox, llm),
-        {g.name: g.decide_all(traces) for g in guards},
+        {g.name: g.decide_all(traces) for g in guards}
+        | {"together": baselines.Direct(source, llm, len(traces)).decide_all(traces)},
         tuple(found.agreements.values()),
         talk(source, llm),
         answers.about(llm)(AGREED).value is True,

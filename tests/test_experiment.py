@@ -24,6 +24,7 @@ from wb import build as building
 from wb import cli
 from wb.bench import experiment, live, recorded
 from wb.bench.experiment import Outcome, Setting, Trial, TrialError
+from wb.bench.recall import RecallError
 from wb.domain import events
 from wb.paths import Project
 from wb.runs import pipeline, plots, store
@@ -347,6 +348,17 @@ def test_pass_k_stands_beside_its_n_and_kinds_of_wishes_apart() -> None:
     assert experiment.table(()) == [] and experiment.curves(()) == {}
 
 
+def test_compliance_is_counted_of_what_was_done_and_not_where_the_guards_held_the_agent() -> None:
+    some = [one if n else replace(one, let_pass=0) for n, one in enumerate(SOME)]  # a script that was let pass nothing
+    watched, held = experiment.compliance(some, "hall")
+    done = [one for one in some if one.done and one.strategy == "original"]
+    assert (watched["environment"], watched["n"], watched["done"]) == ("hall", 6, 4)
+    assert watched["complied"] == sum(not one.let_pass for one in done) / 4 and 0 < watched["complied"] < 1
+    assert (held["strategy"], held["done"], held["complied"]) == ("toolguards", 1, None)
+    assert experiment.compliance([replace(one, done=False) for one in SOME], "hall")[0]["complied"] is None
+    assert experiment.compliance((), "hall") == []
+
+
 def test_a_curve_names_n_and_ends_there() -> None:
     found = experiment.curves(SOME)
     assert list(found) == ["original, m (n = 2)", "toolguards, m (n = 1)"]
@@ -409,3 +421,6 @@ def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(f
     path.write_text("{}", "utf-8")
     with pytest.raises(TrialError, match="that `wb live` wrote were required"):
         pipeline.plan(here, {"policy": str(folder), "live": path.name})
+    for name in ("samples", "judged"):
+        with pytest.raises(RecallError, match="samples that wb.bench.world wrote, and verdicts of `wb judge"):
+            pipeline.plan(here, {"policy": str(folder), name: path.name})

@@ -141,6 +141,7 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         "direct": ["deny", "allow", "allow"],
         "rule_traverse": ["deny", "undecided", "allow"],
         "guardagent": ["deny", "allow", "allow"],
+        "together": ["deny", "undecided", "allow"],
     }
     assert walk.verdicts["rule_traverse"][0].violated == ("s4.1_1",)
 
@@ -162,6 +163,7 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         events.Extracted,
         baselines.Judged,
         baselines.RuleJudged,
+        baselines.Turns,
         baselines.Plan,
         baselines.Code,
     ],

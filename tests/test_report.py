@@ -38,6 +38,7 @@ METHODS = [
     {"method": "guardagent", "model": "GPT-4", "split": "all", "n": 200, **RATES, "published": True},
     {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model", "published": False},
 ]
+BARS = [{"source": "agent", "method": "direct", "risk": "access", "accuracy": 0.5}]
 ADULTS = Rule(
     "c1.1",
     "Adults pay.",
@@ -107,6 +108,7 @@ FILES = {
     "06_nagini_verification": {"guards.json": GUARDS, "summary.json": SUMMARY},
     "07_evaluation": {
         "results.json": {
+            "bars": BARS,
             "methods": METHODS,
             "bare": [{"method": "keywords", "split": "all", "n": 7, "accuracy": 0.5}, METHODS[1]],
             "live": {"pass_k": {"toolguards, m (n = 2)": [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]}},
@@ -167,6 +169,15 @@ def test_what_was_measured_beside_labelled_calls_is_shown_and_what_was_not_is_no
     page = text(here, run(here, 2, {**FILES, "07_evaluation": {"results.json": more}}))
     assert [title for title in titles if f"<h3>{title}</h3>" in page] == ["Tests by hand", "Live runs"]
     assert ">61<" in page and "a script" in page and "veri&lt;b&gt;guard" in page and "TPR: the share" in page
+
+
+def test_the_tables_of_samples_are_shown_in_percent_with_dashes_and_their_reasons(here):
+    results = FILES["07_evaluation"]["results.json"]
+    rows = [{"source": "agent", "method": "direct", "access": 0.755, "content": None, "ACC": 0.5, "seconds": None}]
+    more = {**results, "risks": rows, "gaps": [{"table": "risks", "column": "content", "why": "no <b>attack"}]}
+    page = text(here, run(here, 2, {**FILES, "07_evaluation": {"results.json": more}}))
+    assert "<h3>By source of attack and risk category" in page and "<h3>Live tasks done" not in page
+    assert ">75.5<" in page and ">50.0<" in page and ">-<" in page and "no &lt;b&gt;attack" in page
 
 
 def test_the_tables_of_a_run_name_its_policy_and_leave_out_what_did_not_run():
