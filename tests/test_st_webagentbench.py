@@ -93,7 +93,7 @@ ENDS = st.builds(
 
 
 def kept(name: str, steps: list[dict[str, str]]) -> bool:
-    rules = bench.ruleset(Task(task_id=1, sites=[], intent="", policies=[POLICIES[name]]))
+    rules = bench.ruleset(Task(task_id=1, policies=[POLICIES[name]]))
     trace = []
     for s in steps:
         given = {key: s[key] for key in ("element", "selector", "text") if s["type"] in bench.ON or key == "text"}

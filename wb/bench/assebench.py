@@ -33,6 +33,8 @@ ENDS = "Complete"  # an action that is the agent's last words
 TOOLS = '[{"type": "function"'  # how a list of tools begins
 NO_CALL, UNDECLARED = "no tool is called", "a tool is called that is not among those listed"
 UNLISTED, NO_POLICY = "no tools are listed", "no policy says anything of these calls"
+REASONS = (NO_CALL, UNLISTED, NO_POLICY, UNDECLARED)
+COLUMNS = ("n", "unsafe", "with calls", "with arguments", "decided", *REASONS)
 
 
 class Turn(pydantic.BaseModel):
@@ -71,11 +73,7 @@ class Interaction(pydantic.BaseModel):
 
 
 def read(path: Path) -> tuple[Interaction, ...]:
-    """The interactions of a file: a JSON list, as it is published, or one a line, gzipped or not.
-
-    Raises:
-        ValueError: it holds something else.
-    """
+    """The interactions of a file: a JSON list, as it is published, or one a line; ValueError for another."""
     try:
         return tuple(map(Interaction.model_validate, jsonl.rows(path)))
     except ValueError as error:
@@ -117,16 +115,12 @@ def table(interactions: Sequence[Interaction]) -> list[dict[str, object]]:
     """By type of risk: interactions, unsafe ones, those with calls and with arguments, and what can be said of them."""
     rows: dict[str, dict[str, Any]] = {}
     for one in interactions:
+        (decision, why), given = verdict(one), any(call.arguments for call in one.calls)
+        counts = (1, one.label, bool(one.calls), given, decision != "undecided", *(why == reason for reason in REASONS))
         for name in (one.risk_type, "all"):
-            decision, why = verdict(one)
-            row = rows.setdefault(name, {"risk": name} | dict.fromkeys(COLUMNS, 0))
-            given = {"n": 1, "unsafe": one.label, "with calls": bool(one.calls), "decided": decision != "undecided"}
-            given |= {"with arguments": any(call.arguments for call in one.calls), why: 1}
-            row |= {key: row[key] + int(value) for key, value in given.items()}
+            row = rows.setdefault(name, {"risk": name, **dict.fromkeys(COLUMNS, 0)})
+            row |= {column: row[column] + int(n) for column, n in zip(COLUMNS, counts, strict=True)}
     return sorted(rows.values(), key=lambda row: (row["risk"] == "all", -row["n"]))
-
-
-COLUMNS = ("n", "unsafe", "with calls", "with arguments", "decided", NO_CALL, UNLISTED, NO_POLICY, UNDECLARED)
 
 
 def _call(action: str) -> Call | None:

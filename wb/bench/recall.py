@@ -224,7 +224,7 @@ def _risks(method: str, samples: Sequence[Sample], verdicts: Found) -> Iterator[
             row[risk] = _row(risk, _with_safe(own, samples), verdicts).accuracy if own else None
         of = {"ACC": whole.accuracy, "FPR": whole.fpr, "ARR": whole.arr_macro}
         rows.append(row | of | {name: getattr(whole, name) for name in COST})
-    yield from (*rows[:-1], _mean({"source": MACRO, "method": method}, rows[:-1]), rows[-1])
+    yield from (*rows[:-1], _mean({"source": MACRO, "method": method}, rows[:-1]) | {"n": rows[-1]["n"]}, rows[-1])
 
 
 def _environments(method: str, samples: Sequence[Sample], verdicts: Found) -> Iterator[dict[str, object]]:
