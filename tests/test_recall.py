@@ -146,14 +146,15 @@ def test_cost_is_a_mean_a_sample_and_unknown_where_a_call_has_none():
 def test_table_2_has_environments_and_both_means():
     yard = [Sample("t", "yard", 0, "safe", "", "", {0: ()}), Sample("u", "yard", 0, "agent", "access", "", {0: (A,)})]
     told = {"g": [*JUDGED, verdict("t", 0, "allow"), verdict("u", 0, "deny", A)]}
-    rows = {row["environment"]: row for row in recall.tables([*SAMPLES, *yard], told)["environments"]}
+    found = recall.tables([*SAMPLES, *yard], told)["environments"]
+    rows = {row["environment"]: row for row in found if row["method"] == "g"}
     assert {name: row["n"] for name, row in rows.items()} == {"desk": 6, "yard": 2, "macro mean": 8, "micro mean": 8}
     assert rows["macro mean"]["ACC"] == pytest.approx((4 / 6 + 1) / 2) and rows["micro mean"]["ACC"] == 6 / 8
     assert rows["macro mean"]["FPR"] == 1 / 4 and rows["micro mean"]["FPR"] == 1 / 3
 
 
 def test_table_3_counts_compliance_of_the_tasks_that_are_done():
-    ((free,), (held,)) = table("online", "no guard"), table("online")
+    free, held = table("environments", "no guard")[0], table("environments")[0]
     assert (free["n"], free["done"], free["complied"]) == (6, 6, 2 / 6), "without a guard everything runs"
     assert (held["done"], held["complied"]) == (3, 2 / 3), "s0, the first act of e0, and e1, which is missed"
 
@@ -188,7 +189,6 @@ def test_several_methods_print_all_tables(tmp_path, capsys):
     assert [line for line in said.splitlines() if line in recall.tables(SAMPLES, METHODS)] == [
         "risks",
         "environments",
-        "online",
         "accounting",
         "gaps",
     ]
