@@ -138,13 +138,13 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
 def _files(kind: str, names: str, policy: Path) -> str:
     """Files of recorded runs, of results of live ones, of samples or verdicts, by their full paths, read once to find
     their mistakes before anything runs."""
-    from wb.bench import experiment, recall, recorded
+    from wb.bench import experiment, recorded, tables
 
     found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in names.split(","))
     if kind == "live":
         experiment.read(found, policy)
     else:
-        recorded.read(found) if kind == "runs" else recall.load(**{"samples": "", "judged": ""} | {kind: found})
+        recorded.read(found) if kind == "runs" else tables.load(**{"samples": "", "judged": ""} | {kind: found})
     return found
 
 

@@ -123,7 +123,7 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
 def risk_bars(runs: Runs) -> Figure:
     """Accuracy of each method by risk category, a panel a source of attack (ShieldAgent, Fig. 3).
 
-    Values: lists of `{"source", "method", "risk", "accuracy"}` (`recall.tables`); without an attack there is no bar.
+    Values: lists of `{"source", "method", "risk", "accuracy"}` (`tables.tables`); without an attack there is no bar.
     """
     rows = [({"run": name} | dict(row)) for name, found in runs.items() for row in found]
     sources, risks = (list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("source", "risk"))

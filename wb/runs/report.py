@@ -19,7 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb import paths
-from wb.bench import recall, summary
+from wb.bench import summary
+from wb.bench.tables import SHARES
 from wb.guards import runtime
 from wb.logic import cel
 from wb.models import client
@@ -389,7 +390,7 @@ def page(runs: Mapping[str, Versions]) -> str:
 
 def macros() -> TemplateModule:
     """The parts of a report, as the macros of its template by name."""
-    given = {"methods": methods, "reasons": reasons, "table": partial(show.shares, columns=recall.SHARES)}
+    given = {"methods": methods, "reasons": reasons, "table": partial(show.shares, columns=SHARES)}
     return cards.templates().get_template("report.html", globals=given).module
 
 
