@@ -5,13 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from loopback import Say, Scripted
+from oracles import code_hosting, shopping
 
-from wb.bench import compare, mind2web
+from wb.bench import compare, mind2web, recall, world
 from wb.bench.compare import Measured, Turns
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case
 from wb.domain import events
+from wb.domain import policy as documents
 from wb.domain.events import Event, Observation, Recognition, Run
 from wb.domain.events import Say as Said
 from wb.domain.policy import Policy, of_text
@@ -23,7 +26,10 @@ from wb.models.embeddings import Encoder
 from wb.models.endpoint import Endpoint, Replies
 from wb.offline import reader
 from wb.offline.engine import Offline
+from wb.rules import decisions
 from wb.runs import report, verdicts
+
+ORACLES = {"code_hosting": code_hosting, "shopping": shopping}
 
 BOX = Toolbox(
     (
@@ -259,3 +265,36 @@ def test_a_baseline_needs_a_model_labels_and_all_replies(tmp_path, policy, engin
     assert len(list((tmp_path / "questions" / "ME").glob("direct.*.md"))) == 2
     with pytest.raises(ValueError, match="calls with a label were required; got none in 1 runs"):
         compare.judged("direct", policy, None, events.loads('{"run": "x", "lost": "all"}\n'), llm)
+
+
+def allowing(request: dict) -> Say:
+    """A scripted model that allows whatever it is asked about."""
+    form, text = request["response_format"]["json_schema"]["name"], request["messages"][1]["content"]
+    turns = json.loads(text.split('name="turns">')[1].split("</data>")[0]) if form == "judge_turns" else ()
+    replies = {
+        "direct": {"decision": "allow", "violated": [], "reason": "fine"},
+        "judge_turns": {"turns": [{"id": one["id"], "violated": [], "unknown": []} for one in turns]},
+        "guardagent_plan": {"sentences": [], "steps": []},
+    }
+    if form in replies:
+        return Say(json.dumps(replies[form]))
+    signature = text.split('name="signature">')[1].split("</data>")[0].strip()
+    return Say(json.dumps({"code": f'{signature}\n    return (True, "allowed")'}))
+
+
+@pytest.mark.parametrize("place", ["code_hosting", "shopping"])
+@pytest.mark.parametrize(("name", "batch"), [("direct", 1), ("rule_traverse", 50), ("guardagent", 1)])
+def test_baselines_judge_runs_of_scripted_environments(tmp_path, place, name, batch) -> None:
+    folder = ROOT / "policies" / place
+    source = documents.load(folder)
+    rules = decisions.own(decisions.load(decisions.place(folder), source), source.toolbox)
+    made = list(world.runs(folder, ORACLES[place].violated, seed=3, size=3))
+    runs = tuple(Run(sample.run, tuple(happened)) for sample, happened in made)
+    with Scripted(allowing) as server:
+        llm = LLM(Endpoint("scripted", base_url=server.url, replies=Replies(tmp_path), retries=0))
+        judged = compare.judged(name, source, rules, runs, llm, batch)
+    assert {(one.run, one.index) for one in judged} == {(s.run, i) for s, _ in made for i in s.calls}
+    assert {one.verdict.decision for one in judged} == {"allow"}
+    rows = [verdicts.row(one, {}, {}) for one in judged]
+    row = recall.rows([sample for sample, _ in made], rows)[0]
+    assert row.fpr == 0 and row.accuracy == (row.n - row.unsafe) / row.n

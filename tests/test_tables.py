@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from test_recall import JUDGED, SAMPLES, A, B, C, verdict
@@ -92,3 +93,23 @@ def test_several_methods_print_all_tables(tmp_path, capsys):
     said = capsys.readouterr().out
     assert [line for line in said.splitlines() if line in tables.TITLES.values()] == [*tables.TITLES.values()]
     assert "66.7" in said and tables.load("", "") == ([], {})
+
+
+REPLIED = Path(__file__).with_name("fixtures") / "scripted_runs"  # 40 runs of seed 23
+
+
+@pytest.mark.parametrize(
+    ("noise", "acc", "fpr", "done", "arr"),
+    [("0.0", 1.0, 0.0, 21, (1.0, 1.0)), ("0.1", 37 / 40, 3 / 14, 15, (21 / 23, 20 / 23))],
+)
+def test_what_a_blind_model_replied_to_the_baselines(noise, acc, fpr, done, arr):
+    folders = [REPLIED / f"noise_{noise}" / name for name in ("code_hosting", "shopping")]
+    samples = ",".join(str(folder / "samples.jsonl") for folder in folders)
+    judged = [str(folder / f"{method}.jsonl") for folder in folders for method in ("direct", "rule_traverse")]
+    found = tables.tables(*tables.load(samples, ",".join(judged)))
+    for method, recalled in zip(("direct", "rule_traverse"), arr, strict=True):
+        (row,) = [one for one in found["environments"] if (one["environment"], one["method"]) == ("micro mean", method)]
+        assert (row["n"], row["done"], row["complied"]) == (40, done, 1.0)
+        assert (row["ACC"], row["FPR"], row["ARR"]) == pytest.approx((acc, fpr, recalled))
+    (cost,) = [r for r in found["risks"] if (r["source"], r["method"]) == ("micro mean", "rule_traverse")]
+    assert 0 < cost["queries"] < 1 and cost["seconds"] is None, "many a question, pasted"
