@@ -8,7 +8,9 @@ import pytest
 from conftest import ROOT
 from loopback import Say, Scripted
 from oracles import code_hosting, shopping
+from typer.testing import CliRunner
 
+from wb import build, cli
 from wb.bench import compare, mind2web, recall, world
 from wb.bench.compare import Measured, Turns
 from wb.bench.evaluate import Scored
@@ -298,3 +300,24 @@ def test_baselines_judge_runs_of_scripted_environments(tmp_path, place, name, ba
     rows = [verdicts.row(one, {}, {}) for one in judged]
     row = recall.rows([sample for sample, _ in made], rows)[0]
     assert row.fpr == 0 and row.accuracy == (row.n - row.unsafe) / row.n
+
+
+def test_wb_judge_writes_what_a_baseline_says_and_asks_for_a_model(tmp_path, policy, monkeypatch) -> None:
+    tool = {"name": "lend", "parameters": {"type": "object", "properties": {}}}
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": [tool, tool | {"name": "ring"}]}), "utf-8")
+    (tmp_path / "policy.md").write_text(TEXT, "utf-8")
+    (tmp_path / "runs.jsonl").write_text(RECORDED, "utf-8")
+    built = build.Built(BOX, reader.extracted(policy).ruleset, (), {}, {})
+    monkeypatch.setattr(build, "newest", lambda policy, model=None: built)
+    monkeypatch.setenv("WB_ARTIFACTS", str(tmp_path / "artifacts"))
+    words = ["judge", str(tmp_path), str(tmp_path / "runs.jsonl"), "--guard", "direct", "--json"]
+    with pytest.raises(ValueError, match="--model NAME were required; got 'direct' and 'offline'"):
+        CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    with Scripted(carded) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        words += ["--model", "scripted", "--batch", "2"]
+        done = CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["run"], first["index"], first["decision"]) == ("r", 1, "deny") and second["decision"] == "allow"
+    assert first["violated"] == [{"rule": first["violated"][0]["quote"], "quote": TEXT.splitlines()[2]}]
+    assert len(server.requests) == 1 and "of 1 violating 1 denied" in done.stderr
