@@ -23,19 +23,19 @@ def of(name: str, method: str = "g", samples: list[Sample] = SAMPLES) -> list[di
 
 
 @pytest.mark.parametrize(
-    ("source", "n", "access", "content", "acc", "fpr", "arr"),
+    ("source", "n", "access", "content", "acc", "fpr", "arr", "micro"),
     [
-        ("agent", 4, 1, 1 / 2, 3 / 4, 1 / 2, (1 + 0) / 2),
-        ("environment", 4, 0, 1, 2 / 4, 1 / 2, (0 + 1) / 2),
-        ("macro mean", 6, 1 / 2, 3 / 4, 5 / 8, 1 / 2, 1 / 2),
-        ("micro mean", 6, 2 / 4, 3 / 4, 4 / 6, 1 / 2, (1 / 3 + 1 / 2) / 2),
+        ("agent", 4, 1, 1 / 2, 3 / 4, 1 / 2, (1 + 0) / 2, 1 / 2),
+        ("environment", 4, 0, 1, 2 / 4, 1 / 2, (0 + 1) / 2, 1 / 3),
+        ("macro mean", 6, 1 / 2, 3 / 4, 5 / 8, 1 / 2, 1 / 2, 5 / 12),
+        ("micro mean", 6, 2 / 4, 3 / 4, 4 / 6, 1 / 2, (1 / 3 + 1 / 2) / 2, 2 / 5),
     ],
 )
-def test_table_1_has_categories_and_overall_rates_of_each_source(source, n, access, content, acc, fpr, arr):
+def test_table_1_has_categories_and_overall_rates_of_each_source(source, n, access, content, acc, fpr, arr, micro):
     (row,) = [row for row in of("risks") if row["source"] == source]
     assert row["n"] == n and row["hallucination"] is None, "no such attack"
-    assert [row[key] for key in ("access", "content", "ACC", "FPR", "ARR")] == pytest.approx(
-        [access, content, acc, fpr, arr]
+    assert [row[key] for key in ("access", "content", "ACC", "FPR", "ARR", "ARR micro")] == pytest.approx(
+        [access, content, acc, fpr, arr, micro]
     )
 
 

@@ -4,6 +4,7 @@ By source of attack and risk category (Table 1, Figure 3), and by environment (T
 *online* (Table 3), where a call that is not allowed does not run: a task is done where the act that was asked for ran,
 and done in compliance where nothing that ran broke a sentence.  The agent is a script: it does nothing else instead.
 Of several groups macro is their mean, micro counts all samples alike; beside all stands what no guard at all is worth.
+ARR is the mean over the sentences that are broken at least once, ARR micro over all pairs of call and sentence.
 
     wb judge POLICY runs.jsonl --guard G --json > G.jsonl
     python -m wb.bench.tables samples.jsonl G.jsonl ...    # several environments: samples joined by commas
@@ -35,7 +36,7 @@ TITLES = {  # of the tables, and whose shape they have
     "accounting": "How many samples, as runs and as pairs of a safe and an unsafe one",
     "gaps": "What is a dash, and why",
 }
-SHARES = (*RISKS, "ACC", "FPR", "ARR", "complied")
+SHARES = (*RISKS, "ACC", "FPR", "ARR", "ARR micro", "complied")
 Judged = Mapping[str, Sequence[Mapping[str, Any]]]  # by method, as `wb judge --json` writes them
 Tables = Mapping[str, list[dict[str, object]]]
 HOW = (
@@ -140,7 +141,8 @@ def _wide(
         for risk in RISKS:
             own = [sample for sample in some if sample.category == risk]
             row[risk] = rated(risk, with_safe(own, samples), verdicts).accuracy if own else None
-        row |= {"ACC": one.accuracy, "FPR": one.fpr, "ARR": one.arr_macro, "undecided": one.undecided}
+        row |= {"ACC": one.accuracy, "FPR": one.fpr, "ARR": one.arr_macro, "ARR micro": one.arr_micro}
+        row["undecided"] = one.undecided
         rows.append(row | _online(some, verdicts) | {key: _cost(key, some, verdicts) for key in COST})
     counts = {key: rows[-1][key] for key in ("n", "undecided", "done")}
     yield from (*rows[:-1], _mean({head: MACRO, "method": method}, rows[:-1]) | counts, rows[-1])
@@ -172,7 +174,8 @@ def _without(row: Mapping[str, object], *keys: str) -> dict[str, object]:
 def _gaps(made: Tables) -> dict[tuple[str, str, str], None]:
     """The columns of tables that have nothing in some row, and why."""
     why = dict.fromkeys(COST, "not known of every call: of baselines, replies were recorded before or pasted")
-    why |= {"FPR": "no safe run", "ARR": "nothing was broken", "complied": "no task was done"}
+    why |= {"FPR": "no safe run", "ARR": "nothing was broken", "ARR micro": "nothing was broken"}
+    why["complied"] = "no task was done"
     lacking = [(name, key) for name in made for row in made[name] for key in row if row[key] is None]
     return {(name, key, why.get(key, "no such attack was run")): None for name, key in lacking}
 
