@@ -242,9 +242,9 @@ def test_a_baseline_judges_the_labelled_calls_of_recorded_runs(tmp_path, policy,
     with Scripted(carded) as server:
         llm = LLM(Endpoint("scripted", base_url=server.url, replies=Replies(tmp_path), retries=0))
         judged = compare.judged(name, policy, rules, runs, llm, batch)
-    assert [(one.id, one.label, one.verdict.decision) for one in judged] == [
-        ("r#1", "deny", "deny"),
-        ("s#0", "allow", "allow"),
+    assert [(one.id, one.tool, one.label, one.verdict.decision) for one in judged] == [
+        ("r#1", "lend", "deny", "deny"),
+        ("s#0", "lend", "allow", "allow"),
     ]
     assert {one.queries for one in judged} == {queries} and all(one.seconds > 0 for one in judged)
     row = verdicts.row(judged[0], {rule.id: rule.quote for rule in rules.rules}, {})

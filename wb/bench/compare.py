@@ -126,8 +126,9 @@ def judged(name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm
     live = used.replayed == before.replayed and not llm.name.startswith(PREFIX)
     share = (used.queries - before.queries) / len(cases), (used.seconds - before.seconds) / len(cases) if live else None
     return [
-        Judged(run, int(case.rpartition("#")[2]), "", "deny" if denied else "allow", verdict, (), *share)
-        for (run, case, _, denied), verdict in zip(cases, verdicts, strict=True)
+        Judged(run, int(case.rpartition("#")[2]), turn.target_action.partition("(")[0], label, verdict, (), *share)
+        for (run, case, turn, denied), verdict in zip(cases, verdicts, strict=True)
+        for label in ("deny" if denied else "allow",)
     ]
 
 
