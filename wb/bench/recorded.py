@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +58,7 @@ class RunsError(ValueError):
 class Judged:
     """One call of a recording with its verdict. `index` counts the calls of its run from 0; a free-text turn is one
     call, and `tool` is empty where it may be several things or none.  `answers` are those about the conversation that
-    it rests on; `queries` to a model and `seconds` are what it took, None where replies were recorded before."""
+    it rests on; `queries` and `seconds` are what a baseline's model took for it, None where that is not known."""
 
     run: str
     index: int
@@ -99,12 +98,9 @@ def judge(
             run = going.get(event.run)
             if run is None:
                 run = going[event.run] = Session(guard, run=event.run, answer=answer, answer_timeout_s=ANSWER_S)
-            began = time.perf_counter()
             for tool, label, verdict in _verdicts(run, event, found):
-                took = time.perf_counter() - began
-                yield Judged(event.run, counted[event.run], tool, label, verdict, run.answers, seconds=took)
+                yield Judged(event.run, counted[event.run], tool, label, verdict, run.answers)
                 counted[event.run] += 1
-                began = time.perf_counter()
 
 
 def _verdicts(run: Session, event: Event, found: Iterator[Recognition]) -> Iterator[tuple[str, Label | None, Verdict]]:

@@ -173,7 +173,7 @@ def _without(row: Mapping[str, object], *keys: str) -> dict[str, object]:
 
 def _gaps(made: Tables) -> dict[tuple[str, str, str], None]:
     """The columns of tables that have nothing in some row, and why."""
-    why = dict.fromkeys(COST, "not known of every call: of baselines, replies were recorded before or pasted")
+    why = dict.fromkeys(COST, "not measured: by `wb judge` of a guard, or replies were recorded before or pasted")
     why |= {"FPR": "no safe run", "ARR": "nothing was broken", "ARR micro": "nothing was broken"}
     why["complied"] = "no task was done"
     lacking = [(name, key) for name in made for row in made[name] for key in row if row[key] is None]
