@@ -636,6 +636,41 @@ def test_parallel_calls_are_decided_in_order_and_told_by_their_ids(run: str) -> 
     assert last["content"] == "paid", "the result of a was told"
 
 
+STRATEGIES = {  # what runs of a message with a forbidden call between two others, and of the next one; what is said
+    "halt and replan": ([1, 2, 3], "It can comply only where"),
+    "replan": ([3], "No call of this action was run: plan anew."),
+    "halt": ([1, 2, 3], "No response from the tool."),
+    "block": ([3], "The action was blocked."),
+    "terminate": ([], "The task was ended. The call of lend_book was not run"),
+}
+
+
+@pytest.mark.parametrize("run", ["run", "arun"])
+@pytest.mark.parametrize(("strategy", "ran", "told"), [(name, *row) for name, row in STRATEGIES.items()])
+def test_what_becomes_of_an_action_with_a_call_that_is_not_allowed(strategy, ran, told, run) -> None:
+    """VeriGuard, Section 3.3.2; with an observing session everything runs, whatever the strategy."""
+    for observe in (False, True):
+        session, desk = library.session(on_refusal=strategy, observe=observe), Desk()
+        tools = openai.Tools(session, desk.tools)
+        messages = [asked(*((name, "lend_book", {"days": days}) for name, days in (("a", 1), ("b", 99), ("c", 2))))]
+        found = tools.run(messages) if run == "run" else asyncio.run(tools.arun(messages))
+        messages += [*found, asked(("d", "lend_book", {"days": 3}))]
+        last = tools.run(messages) if run == "run" else asyncio.run(tools.arun(messages))
+        assert [days for _, days in desk.done] == ([1, 99, 2, 3] if observe else ran)
+        if observe:
+            continue
+        assert told in found[1]["content"]
+        assert ("“" in found[1]["content"]) is (strategy not in ("halt", "block")), "whether the sentence is named"
+        assert all(one["content"].startswith("lent for") is (1 in ran) for one in (found[0], found[2]))
+        ended = enforcement.enforcer(session).ended
+        assert bool(ended) is (strategy == "terminate") is (last[0]["content"] == found[1]["content"])
+
+
+def test_a_strategy_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="on_refusal: one of .* was required; got .ask"):
+        library.session(on_refusal="ask")
+
+
 def test_an_id_that_stands_twice_runs_once() -> None:
     session, desk = library.session(), Desk()
     tools = openai.Tools(session, desk.tools)

@@ -54,6 +54,15 @@ def outcomes(found: Outcome) -> list[tuple]:
     return sorted((one.strategy, one.task, one.number, one.done, one.end, one.differs) for one in found.trials)
 
 
+def test_a_guard_that_ends_the_task_ends_the_conversation_and_the_task_is_not_done(tmp_path: Path) -> None:
+    made = replace(setting("offline"), on_refusal="terminate")
+    planned = experiment.plan(made, ("toolguards",), 1)
+    found = experiment.run(made, tmp_path, planned, workers=2)
+    ends = {(one.kind, one.end, one.done) for one in found.trials}
+    assert ends == {("violating", "ended", False), ("complying", "user", True)}
+    assert experiment.folder(tmp_path, made) != experiment.folder(tmp_path, setting("offline"))
+
+
 # ---- without a model -----------------------------------------------------------------------------------------------
 
 

@@ -153,6 +153,20 @@ def test_parallel_calls_are_decided_in_the_order_of_the_message(sync: bool) -> N
 
 
 @both
+@pytest.mark.parametrize("strategy", ["halt and replan", "replan", "block", "terminate"])
+def test_an_action_runs_whole_or_not_at_all_where_that_is_asked_for(sync: bool, strategy: str) -> None:
+    session, desk = library.session(on_refusal=strategy), Desk()
+    script = [
+        says(*(call("lend_book", {"days": days}, str(days)) for days in (1, 99, 2))),
+        says(call("lend_book", {"days": 3}, "3")),
+        DONE,
+    ]
+    run(agent(adapter.tool_node(structured(desk), session), script), sync=sync)
+    ran = {"halt and replan": {1, 2, 3}, "terminate": set()}.get(strategy, {3})
+    assert {days for _, days in desk.done} == ran
+
+
+@both
 def test_what_fails_was_not_done(sync: bool) -> None:
     session, desk = library.session(), Desk()
     node = adapter.tool_node(structured(desk), session, handle_tool_errors=True)

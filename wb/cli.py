@@ -323,6 +323,9 @@ def live(
     trials: Annotated[int, typer.Option(metavar="N", help="Trials of each task.")] = 1,
     task: Annotated[list[str] | None, typer.Option(metavar="T", help="A task by name; all of them.")] = None,
     turns: Annotated[int, typer.Option(metavar="N", help="At most this many turns of the agent.")] = 30,
+    on_refusal: Annotated[
+        str, typer.Option(metavar="R", help="halt and replan, replan, halt, block or terminate: of toolguards.")
+    ] = "halt and replan",
     guard: Guard = "veriguard",
 ) -> None:
     """Let an agent and a simulated user talk about the tasks beside a policy, and count which the agent does.
@@ -337,7 +340,9 @@ def live(
         raise ValueError(f"--trials of 1 or more were required; got {trials}")
     if unknown := [one for one in strategy or () if one not in experiment.STRATEGIES]:
         raise ValueError(f"--strategy must be one of {list(experiment.STRATEGIES)}; got {unknown[0]!r}")
-    made = _setting(policy, guard, model, user or model, turns)
+    if on_refusal not in experiment.REFUSALS:
+        raise ValueError(f"--on-refusal must be one of {list(experiment.REFUSALS)}; got {on_refusal!r}")
+    made = _setting(policy, guard, model, user or model, turns, on_refusal)
     place = experiment.folder(paths.project().artifacts, made)
     planned = experiment.plan(made, tuple(dict.fromkeys(strategy or experiment.STRATEGIES)), trials, task or ())
     with _stoppable(), _telling("live") as tell:
@@ -579,7 +584,7 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     return building.build(policy, model or "offline")
 
 
-def _setting(policy: str, guard: str, model: str, user: str, turns: int) -> Setting:
+def _setting(policy: str, guard: str, model: str, user: str, turns: int, on_refusal: str) -> Setting:
     """What live runs of a policy depend on, with the guards of its newest finished run."""
     from wb import build as building
     from wb.bench import experiment, mapping
@@ -592,9 +597,8 @@ def _setting(policy: str, guard: str, model: str, user: str, turns: int) -> Sett
     if not mapped:
         mapped = items.from_json(built.versions["05_tool_guards"].read("items.json"))
     version = f"{guard} of {built.versions[building.PROOFS].key}"
-    return experiment.setting(
-        source, place, built.guard(guard), version, mapped=mapped, model=model, user_model=user, turns=turns
-    )
+    asked = {"model": model, "user_model": user, "turns": turns, "on_refusal": on_refusal}
+    return experiment.setting(source, place, built.guard(guard), version, mapped=mapped, **asked)
 
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:

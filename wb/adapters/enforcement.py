@@ -5,6 +5,17 @@ with its reason: nothing here decides anything.  A call that was allowed and of 
 awaited: no answer in time, a lost connection and a cancelled task do not say that nothing was done.  Nor does any
 other error of a tool that may change something, such as one at reading the answer, unless `tools.json` says that the
 tool is atomic.
+
+What becomes of the agent is the session's `on_refusal`, the strategies of VeriGuard (Section 3.3.2, Table 3).  An
+action is all calls of one message, as far as the ecosystem tells it and they have not run by then (SPEC section 4, z):
+
+    halt and replan   the call is dropped; the agent is told the sentence, the reason, and what would comply
+    replan            no call of the action runs; the agent is told the same, and to plan anew
+    halt              the call is dropped, and the agent gets no response
+    block             no call of the action runs, and the agent is told that it was blocked, but not why
+    terminate         no call of the action runs, nor any later one; `Enforcer.ended` says why
+
+By none of them does a call run that is not allowed: the paper's *collaborative re-planning* warns, and lets it run.
 """
 
 from __future__ import annotations
@@ -42,6 +53,9 @@ PLAIN = (  # errors of values, and of nothing outside
     *(OverflowError, AssertionError, NotImplementedError, RuntimeError),
 )
 RUN, CALLS = secrets.token_hex(6), itertools.count()  # name the calls of this process that have no id of their own
+WHOLE = ("replan", "block", "terminate")  # strategies by which an action runs whole or not at all
+KEPT = 64  # refused actions that are remembered: their calls come one after the other
+NO_RESPONSE, BLOCKED = "No response from the tool.", "The action was blocked."
 Current = Session | Callable[..., Session]  # a session, or what tells the one of the present conversation
 
 
@@ -98,8 +112,15 @@ class Enforcer:
         self.session, self.lock = session, threading.RLock()
         self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
+        self.ended = ""  # why the task is over, empty where it is not
+        self._refused: dict[int, str] = {}  # steps of which a call was refused, and what the agent is told of it
         self._numbers, self._used = itertools.count(), Counter()
         self._complying = functools.lru_cache(functools.partial(_complying, session))  # it may be slow to say
+
+    @property
+    def whole(self) -> bool:
+        """Whether all calls of an action are decided before any runs."""
+        return self.session.on_refusal in WHOLE
 
     def step(self) -> int:
         """A number for the calls of one message of the assistant."""
@@ -135,7 +156,7 @@ class Enforcer:
             verdict = self.session.call(tool, arguments, step, call_id=call_id)
         except Exception as error:
             verdict = broken(tool, error)
-        return self.answer(tool, verdict)
+        return self.still(self.answer(tool, verdict, step), tool, call_id, step)
 
     async def ask_async(
         self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None
@@ -155,13 +176,36 @@ class Enforcer:
         except Exception as error:
             why = f"{why}; {said(error)}"
         verdict = Verdict("deny", f"{_name(tool)}: {why}", grade="error")
-        return Answer(False, verdict, self._refusal(tool, verdict))
+        return self._not_run(tool, verdict, step)
 
-    def answer(self, tool: object, verdict: Verdict) -> Answer:
+    def answer(self, tool: object, verdict: Verdict, step: int | None = None) -> Answer:
         """What becomes of a verdict: the one place where a call is let run."""
         if permitted(verdict) or self.session.observe:
             return Answer(True, verdict)
-        return Answer(False, verdict, self._refusal(tool, verdict))
+        return self._not_run(tool, verdict, step)
+
+    def still(self, answer: Answer, tool: object, call_id: str | None, step: int | None = None) -> Answer:
+        """The answer to a call right before it runs: no more where the task is over, or its action is not carried out
+        for another call of it."""
+        why = "" if self.session.observe or not answer.runs else self.ended or self._refused.get(step, "")
+        if not why:
+            return answer
+        if call_id is not None:
+            self.done("it was not made", call_id, True)
+        reason = "the task is over" if self.ended else "another call of the same action was not allowed"
+        return Answer(False, Verdict("deny", f"{_name(tool)}: {reason}"), why)
+
+    def _not_run(self, tool: object, verdict: Verdict, step: int | None) -> Answer:
+        """The refusal of a call, and of its action or task where the strategy asks for that."""
+        strategy, why = self.session.on_refusal, self._refusal(tool, verdict)
+        said = {"halt": NO_RESPONSE, "block": BLOCKED, "terminate": self.ended or f"The task was ended. {why}"}
+        told = said.get(strategy, f"{why} No call of this action was run: plan anew." if strategy == "replan" else why)
+        if strategy == "terminate" and not self.session.observe:
+            self.ended = told
+        if strategy in WHOLE and step is not None:
+            with self.lock:
+                self._refused = {step: told, **dict(itertools.islice(self._refused.items(), KEPT - 1))}
+        return Answer(False, verdict, told)
 
     def done(self, value: object, call_id: str, error: bool = False) -> None:
         """Tell what a call gave. What cannot be told leaves it awaited, which allows less."""

@@ -66,8 +66,6 @@ async def _answer(enforcer: Enforcer, call: ToolCall, history: Sequence[ChatMess
     """The answer to a call, once all that came before is told."""
     with enforcer.lock:
         problem = _hear(enforcer, history)
-        if call.parse_error or (problem and not enforcer.session.observe):
-            return enforcer.unread(call.function, "", call.parse_error or problem)
         model = [one for one in reversed(history) if one.role == "assistant"]
         asking = next((one for one in model if call.id in {asked.id for asked in one.tool_calls or ()}), None)
         key = call.id if asking is None else asking.id
@@ -75,6 +73,8 @@ async def _answer(enforcer: Enforcer, call: ToolCall, history: Sequence[ChatMess
             enforcer.steps.clear()  # the calls of one message come together
             enforcer.steps[key] = enforcer.step()
         step = enforcer.steps[key]
+        if call.parse_error or (problem and not enforcer.session.observe):
+            return enforcer.unread(call.function, "", call.parse_error or problem, step)
         known = enforcer.heard["call", call.id] = enforcer.own(call.id)
     return await enforcer.ask_async(call.function, call.arguments, known, step)
 

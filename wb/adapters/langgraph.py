@@ -118,7 +118,9 @@ def _message(enforcer: Enforcer, message: Any) -> dict[object, _Decided]:
         waiting = enforcer.steps[message.id] = {}
         for call in message.tool_calls:
             problem = _raw(message, call)
-            waiting[call["id"]] = _unread(enforcer, call, problem) if problem else _asked(enforcer, call, step)
+            waiting[call["id"]] = _unread(enforcer, call, problem, step) if problem else _asked(enforcer, call, step)
+        for name, one in waiting.items():
+            waiting[name] = one._replace(answer=enforcer.still(one.answer, one.name, one.known or None, step))
     return waiting
 
 
@@ -128,8 +130,8 @@ def _asked(enforcer: Enforcer, call: Any, step: int) -> _Decided:
     return _Decided(call["name"], arguments, known, enforcer.ask(call["name"], call["args"], known, step))
 
 
-def _unread(enforcer: Enforcer, call: Any, why: str) -> _Decided:
-    return _Decided(call["name"], _plain(call["args"]), "", enforcer.unread(call["name"], "", why))
+def _unread(enforcer: Enforcer, call: Any, why: str, step: int | None = None) -> _Decided:
+    return _Decided(call["name"], _plain(call["args"]), "", enforcer.unread(call["name"], "", why, step))
 
 
 def _plain(arguments: object) -> object:

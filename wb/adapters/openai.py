@@ -62,10 +62,9 @@ class Tools:
         for call in calls:
             if inspect.iscoroutinefunction(self._function(call)):
                 raise TypeError(f"{call.name}: a function that is no coroutine function was required; use `arun`")
-        for call in calls:
-            function = self._function(call)
-            arguments, answer = _read(enforcer, call, problem, step)
-            answer = answer or enforcer.ask(call.name, arguments, call.known, step)
+        asked = ((call, self._asked(enforcer, call, problem, step)) for call in calls)
+        for call, answer in list(asked) if enforcer.whole else asked:
+            function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
             if not answer.runs or function is None:
                 found.append(_refused(enforcer, call, answer))
                 continue
@@ -88,11 +87,15 @@ class Tools:
         for call in calls:
             arguments, answer = _read(enforcer, call, problem, step)
             answer = answer or await enforcer.ask_async(call.name, arguments, call.known, step)
-            running.append(self._made(enforcer, call, answer))
-        return list(await asyncio.gather(*running))
+            running.append((call, answer))
+        return list(await asyncio.gather(*[self._made(enforcer, *one, step) for one in running]))
 
-    async def _made(self, enforcer: Enforcer, call: _Asked, answer: Answer) -> Message:
-        function = self._function(call)
+    def _asked(self, enforcer: Enforcer, call: _Asked, problem: str, step: int) -> Answer:
+        arguments, answer = _read(enforcer, call, problem, step)
+        return answer or enforcer.ask(call.name, arguments, call.known, step)
+
+    async def _made(self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int) -> Message:
+        function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
         if not answer.runs or function is None:
             return _refused(enforcer, call, answer)
         given, waits = json.loads(call.text), inspect.iscoroutinefunction(function)

@@ -35,7 +35,9 @@ from wb.bench.tau_database import Database
 from wb.domain import jsonl
 from wb.domain.judging import Judge
 from wb.domain.policy import Policy
+from wb.domain.session import STRATEGIES as REFUSALS
 from wb.domain.session import Session
+from wb.domain.session import Strategy as Refusing
 from wb.models import client, prompt
 from wb.models.endpoint import Endpoint
 from wb.models.ledger import ModelError
@@ -168,6 +170,7 @@ class Setting:
     model: str = OFFLINE
     user_model: str = OFFLINE
     bounds: Bounds = field(default_factory=Bounds)
+    on_refusal: Refusing = REFUSALS[0]
 
     @property
     def about(self) -> dict[str, object]:
@@ -181,6 +184,7 @@ class Setting:
             "temperatures": [AGENT_TEMPERATURE, USER_TEMPERATURE],
             "bounds": asdict(self.bounds),
             "prompts": {name: prompt.load(name).digest for name in PROMPTS},
+            **({"on_refusal": self.on_refusal} if self.on_refusal != REFUSALS[0] else {}),
             "mapped": paths.digest([[one.tool, one.name, [r.text for r in one.references]] for one in self.mapped]),
         }
         return json.loads(json.dumps(about))  # as it will be read
@@ -196,6 +200,7 @@ def setting(
     model: str = OFFLINE,
     user_model: str = OFFLINE,
     turns: int = live.TURNS,
+    on_refusal: Refusing = REFUSALS[0],
 ) -> Setting:
     """The setting of a policy's folder, with the tasks and the database that stand there.
 
@@ -209,7 +214,7 @@ def setting(
         raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
     here = paths.folder(place)
     listed, database = live.load(live.place(here)), tau_database.load(here / guard_tests.DATABASE)
-    beside = (tuple(mapped), model, user_model, Bounds(turns=turns))
+    beside = (tuple(mapped), model, user_model, Bounds(turns=turns), on_refusal)
     return Setting(source, sources(place), listed, database, judge, guards, *beside)
 
 
@@ -392,9 +397,8 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, mod
     replies, world, record, log = here / "replies", World(setting.database), io.StringIO(), io.StringIO()
     replies.mkdir(parents=True, exist_ok=True)
     enforced = one.strategy == "toolguards"
-    session = Session(
-        setting.judge, run=one.name, ask=world.ask, clock=world.time, record=record, log=log, observe=not enforced
-    )
+    told = {"record": record, "log": log, "observe": not enforced, "on_refusal": setting.on_refusal}
+    session = Session(setting.judge, run=one.name, ask=world.ask, clock=world.time, **told)
     act, say = _speakers(setting, one, replies, stop, models)
     ends, bounds = setting.tasks.ends, setting.bounds
     talk = live.converse(world, session, act, say, ends=ends, bounds=bounds, tokens=lambda: _spent(replies)[1])

@@ -37,7 +37,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
 
-from wb.adapters import openai
+from wb.adapters import enforcement, openai
 from wb.bench import guard_tests, tau_database
 from wb.bench.guard_tests import History
 from wb.bench.tau_database import Database
@@ -52,7 +52,7 @@ from wb.rules.items import Item
 
 FILES = ("tasks.yaml", "tasks.json")
 Strategy = Literal["original", "policy_reminder", "mapping_reminder", "toolguards"]
-End = Literal["user", "handed over", "turns", "time", "tokens", "no reply"]
+End = Literal["user", "handed over", "turns", "time", "tokens", "no reply", "ended"]  # the last by the guard
 REGULAR: tuple[End, ...] = ("user", "handed over")  # a task may be done; at any other end it is not
 Message = Mapping[str, Any]  # of OpenAI's chat: role, content, tool_calls or tool_call_id
 TURNS = 30  # of the agent, at most
@@ -310,6 +310,8 @@ def converse(
         messages.append({"role": "assistant", "content": "", "tool_calls": asked})
         session.state({name: value for name, value in world.observable(turn.call).items() if name in declared})
         messages += tools.run(messages)
+        if enforcement.enforcer(session).ended:
+            return over("ended", number)
         if ends.intersection(world.done[done:]):
             return over("handed over", number)
     return over("turns", bounds.turns)

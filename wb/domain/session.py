@@ -15,7 +15,7 @@ from functools import partial, wraps
 from itertools import combinations
 from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO, get_args
 
 from wb.domain import events, lookups
 from wb.domain.answers import Answering
@@ -31,6 +31,8 @@ AWAITED = 4  # calls whose results are waited for that a verdict can allow for, 
 WRITTEN = 64  # verdicts whose record is kept as text
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
+Strategy = Literal["halt and replan", "replan", "halt", "block", "terminate"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
 TOGETHER = 256  # calls and states of one step that are told apart: each is judged with all before it
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
@@ -94,6 +96,8 @@ class Session:
     With `observe` nobody is held to its verdicts: calls that it does not allow may run, and each line of the log says
     so (`"observed": true`).  It decides as ever; what ran all the same is told by its result.
 
+    `on_refusal` is what adapters do where a call is not allowed (VeriGuard, Section 3.3.2; `wb.adapters.enforcement`).
+
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
     `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
     Where it cannot be written, what was told takes effect all the same, but a call does not run, nothing more is
@@ -104,8 +108,8 @@ class Session:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
             such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
             where a clock, log or record that the session calls calls the session.
-        ValueError: a time limit is no number of seconds above 0, `observe` or `ask_all` neither True nor False, or
-            `max_operations` no whole number from 0.
+        ValueError: a time limit is no number of seconds above 0, `observe` or `ask_all` neither True nor False,
+            `max_operations` no whole number from 0, or `on_refusal` none of `STRATEGIES`.
     """
 
     def __init__(
@@ -124,17 +128,21 @@ class Session:
         operations: Mapping[str, Callable[..., object]] | None = None,
         max_operations: int = MOST,
         ask_all: bool = False,
+        on_refusal: Strategy = "halt and replan",
     ) -> None:
         for name, switch in (("observe", observe), ("ask_all", ask_all)):
             if type(switch) is not bool:
                 raise ValueError(f"{name}: True or False was required; got {got(switch)}")
         if type(max_operations) is not int or max_operations < 0:
             raise ValueError(f"max_operations: a whole number from 0 was required; got {got(max_operations)}")
+        if on_refusal not in STRATEGIES:
+            raise ValueError(f"on_refusal: one of {list(STRATEGIES)} was required; got {got(on_refusal)}")
         for name, seconds in (("timeout_s", timeout_s), ("answer_timeout_s", answer_timeout_s)):
             if type(seconds) not in (int, float) or not 0 < seconds <= TIMEOUT_MAX:
                 most = f"at most {TIMEOUT_MAX:g}"
                 raise ValueError(f"{name}: seconds above 0, {most}, were required; got {got(seconds)}")
         self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
+        self.on_refusal: Strategy = on_refusal
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
         self._most, self._ask_all = max_operations, ask_all
         self._busy = False  # whether one of its methods is at work
