@@ -1,6 +1,7 @@
 """Decisions of a person: read with the line of every mistake, honoured, reported when stale, drafted."""
 
 import json
+import os
 import re
 import textwrap
 from collections.abc import Sequence
@@ -11,13 +12,14 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from wb import paths
 from wb.domain import policy
 from wb.domain import tools as declared
 from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse, render
 from wb.offline import reader
-from wb.rules import decisions, extract, sentences
+from wb.rules import decisions, extract, sentences, vocabulary
 from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -32,6 +34,21 @@ def read(source: policy.Policy, made: Sequence[Ruling] = ()) -> sentences.Classi
 
 
 OPEN = read(SOURCE).accounts
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large"])
+@pytest.mark.parametrize("name", ["decisions.yaml", "tools.json", "policy.md", "vocabulary.yaml"])
+def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path, kind: str, name: str, monkeypatch) -> None:
+    (tmp_path / "policy.md").write_text(TEXT)
+    (tmp_path / name).unlink(missing_ok=True)
+    make = {"pipe": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": os.mkdir}
+    make.get(kind, lambda path: path.write_bytes(b" " * (paths.LARGEST + 1)))(tmp_path / name)
+    with pytest.raises(ValueError, match="no regular file|[Ii]s a directory|more than|required|asked for"):
+        source = policy.load(tmp_path, document="policy.md")
+        decisions.load(tmp_path / "decisions.yaml", source)
+        vocabulary.load(tmp_path / "vocabulary.yaml", source.toolbox)
+
+
 PAY, LETTERS, HUM = OPEN
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from loopback import Dribble, Drop, Raw, Say, Scripted, serve_tiny_model, write_tiny_model
 
+from wb.models import endpoint as endpoints
 from wb.models import prompt
 from wb.models.endpoint import (
     Endpoint,
@@ -289,6 +290,10 @@ def test_a_damaged_recording_is_asked_anew_and_said(tmp_path) -> None:
         Say(f'{{"n": "{KEY}"}}'),
         Say(f"{KEY} {{"),
         Say(f"{KEY}", finish="length"),
+        Say('{"n": true}', finish=KEY),
+        Say("", finish=KEY),
+        Say('{"n": true, "said": "' + "".join(f"\\u{ord(sign):04x}" for sign in KEY) + '"}'),
+        Say("".join(f"\\u{ord(sign):04X}" for sign in KEY), 400),
         Raw(json.dumps({"key": KEY}).encode()),
         Raw(KEY.encode()),
     ],
@@ -303,7 +308,9 @@ def test_the_key_reaches_no_file_no_message_and_no_ledger(tmp_path, step) -> Non
             said = f"{error!r} {error} {error.events} {error.__dict__}"
     assert server.keys[0] == f"Bearer {KEY}", "it did go where it belongs"
     assert KEY not in said and KEY not in repr(model) and KEY not in str(model)
-    assert not [path for path in tmp_path.rglob("*") if KEY in path.read_text("utf-8")]
+    kept = [path.read_text("utf-8") for path in tmp_path.rglob("*")]
+    assert not [text for text in kept if KEY in text or "u0073" in text.lower()], "nor is it there in escapes"
+    assert "u0073" not in said.lower()
 
 
 @pytest.mark.parametrize("key", ["x", "test", "n", "e", '"'])
@@ -316,6 +323,15 @@ def test_a_short_key_changes_no_reply(tmp_path, key: str) -> None:
         with pytest.raises(Rejected, match=r"\[key\]") as caught:
             ask(model, "another")
         assert f", {key}" not in str(caught.value)
+
+
+def test_a_reply_without_end_is_refused_before_it_is_read_whole(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(endpoints, "LARGEST", 1000)
+    with (
+        Scripted([Say('{"n": "' + "a" * 5000 + '"}')]) as server,
+        pytest.raises(Rejected, match="at most 1000 bytes was required; 'scripted' sent more"),
+    ):
+        ask(endpoint(server, tmp_path))
 
 
 def test_a_reply_that_holds_a_real_key_is_refused_whole_and_not_kept(tmp_path) -> None:

@@ -3,6 +3,7 @@ elsewhere) and written (whole)."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
@@ -10,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LARGEST = 16_000_000  # bytes of a file that a person wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,22 @@ def beside(policy: Path, name: str) -> Path:
     """Where a file of a policy stands, such as `decisions.yaml`: in its folder, or, with the name of its single
     document in front, beside that."""
     return policy / name if policy.is_dir() else policy.with_name(f"{policy.stem}.{name}")
+
+
+def content(path: Path, most: int = LARGEST) -> bytes:
+    """The bytes of a file that a person wrote, at most so many.
+
+    Raises:
+        OSError: it cannot be read, is larger, or is no regular file, such as one that waits for a writer or never ends.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"more than {most} bytes")
+    return found
 
 
 def vocabulary(policy: Path) -> Path:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from wb import paths
 from wb.domain import extraction, visible
 from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
 from wb.domain.jsonl import utf8
@@ -284,7 +285,7 @@ def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
         return text, tuple(Skipped(*span) for span in spans)
     limit("a file of at most {} bytes was", 16 * LONGEST, path.stat().st_size)
     try:
-        text = utf8(path.read_bytes())
+        text = utf8(paths.content(path, 16 * LONGEST))
     except ValueError as error:
         raise DocumentError(str(error)) from None
     limit("a file of at most {} characters was", 4 * LONGEST, len(text))  # markup included

@@ -109,7 +109,7 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     tools_path = _beside(path)
     box = _toolbox(tools_path)
     digest = hashlib.sha256(read.text.encode("utf-8"))
-    digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
+    digest.update(paths.content(tools_path) if tools_path.exists() else b"")
     name = path.name if path.is_dir() else path.stem
     return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped, read.seen)
 
@@ -146,9 +146,9 @@ def _toolbox(file: Path) -> tools.Toolbox:
 
 def _text(file: Path) -> str:
     try:
-        return utf8(file.read_bytes()) if file.is_file() else "[]"
-    except ValueError as error:
-        raise PolicyError(f"{file}: {error}") from None
+        return utf8(paths.content(file)) if file.exists() else "[]"
+    except (ValueError, OSError) as error:
+        raise PolicyError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:

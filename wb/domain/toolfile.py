@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from wb import paths
 from wb.domain import jsonl, schema, sources, tools, yamltext
 from wb.domain.tools import Draft, ToolError, identifier, tool_name
 
@@ -68,7 +69,7 @@ def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
         return sources.served(source if way == "read" else command(source), source), ()
     if PYTHON.fullmatch(source):
         raise ToolError(f"{source}: to know its functions, Python must be imported, which runs it: allow --import")
-    data = document(Path(source).read_bytes(), source)
+    data = document(paths.content(Path(source)), source)
     if isinstance(data, dict) and "swagger" in data:
         raise ToolError(f"{source}: #/swagger: OpenAPI 3.0 or 3.1 was required; got Swagger: convert it first")
     if isinstance(data, dict) and "openapi" in data:

@@ -163,6 +163,9 @@ class Replies:
 
 LONGEST_WAIT_S = 120.0
 NOTHING, UNLIMITED = Usage(), Budget()
+LARGEST = 16_000_000  # bytes of a reply: none of a few thousand tokens comes near
+FINISHED = ("stop", "length", "content_filter", "tool_calls", "function_call", None)
+ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\\\"]))")
 SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ordinary text by chance
 
 
@@ -423,6 +426,8 @@ class Endpoint:
                 body = bytearray()
                 for chunk in response.iter_bytes():
                     body += chunk
+                    if len(body) > LARGEST:
+                        raise Rejected(f"a reply of at most {LARGEST} bytes was required; {self.name!r} sent more")
                     if time.monotonic() > deadline:
                         raise late
             return bytes(body)
@@ -504,6 +509,7 @@ class Endpoint:
         error and is not recorded."""
         choice = body.choices[0]
         text, finish = choice.message.content or "", choice.finish_reason
+        finish = finish if finish in FINISHED else "another"  # whatever a service says there is recorded
         if finish == "length":
             raise TruncatedReply(
                 f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
@@ -514,7 +520,7 @@ class Endpoint:
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}"
             )
-        if len(self._key) >= SECRET and self._key in text:
+        if len(self._key) >= SECRET and any(self._key in one for one in (text, _unescaped(text))):
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one "
                 "that holds the key in OPENAI_API_KEY"
@@ -552,7 +558,14 @@ class Endpoint:
     def _safe(self, text: object, longest: int | None = 300) -> str:
         """A text for messages and logs, without the key; never for what is parsed."""
         plain = str(text).replace(self._key, "[key]") if self._key else str(text)
+        if len(self._key) >= SECRET and self._key in _unescaped(plain):
+            return "[a text that holds the key]"
         return plain[:longest]
+
+
+def _unescaped(text: str) -> str:
+    """A text with its escapes of JSON resolved, whatever it is part of."""
+    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text)
 
 
 def _amount(usage: Usage) -> Amount:

@@ -29,8 +29,12 @@ KEY = "decisions"
 
 
 def stamp(path: Path) -> str:
-    """What tells a file from what it becomes; empty where there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    """What tells a file from what it becomes; empty where there is none.
+
+    Raises:
+        OSError: it is none that can be read.
+    """
+    return hashlib.sha256(paths.content(path)).hexdigest() if path.exists() else ""
 
 
 def save(path: Path, made: Ruling | Sequence[Ruling], policy: Policy, *, seen: str | None = None) -> None:
@@ -60,7 +64,7 @@ def rewrite(path: Path, put: Callable[[str], str], error: type[ValueError], *, s
     if seen is not None and stamp(place) != seen:
         raise error(f"{path.name} was changed meanwhile: look at what it says now, and decide again")
     text = rulefile.decoded(place, error) if place.exists() else ""
-    marked = place.exists() and place.read_bytes().startswith(b"\xef\xbb\xbf")
+    marked = place.exists() and paths.content(place).startswith(b"\xef\xbb\xbf")
     edited = ("\ufeff" if marked else "") + put(text)
     try:
         paths.write_whole(place, edited)

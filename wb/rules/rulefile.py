@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import pydantic
 
+from wb import paths
 from wb.logic import cel, facts, syntax
 from wb.logic.facts import FactError
 from wb.logic.wording import shortened
@@ -291,7 +292,7 @@ class Written:
 def decoded(path: Path, error: type[ValueError]) -> str:
     """The text of a UTF-8 file; `error` where it cannot be read or is none."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return paths.content(path).decode("utf-8-sig")
     except OSError as problem:
         raise error(f"{path}: a readable file was required; got {problem.strerror or problem}") from None
     except UnicodeDecodeError as problem:
