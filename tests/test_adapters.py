@@ -666,6 +666,21 @@ def test_what_becomes_of_an_action_with_a_call_that_is_not_allowed(strategy, ran
         assert bool(ended) is (strategy == "terminate") is (last[0]["content"] == found[1]["content"])
 
 
+@pytest.mark.parametrize(("given", "got"), [(2.0, 2), (2, 2)])
+def test_a_whole_number_reaches_the_tool_as_it_was_judged(given: float, got: int) -> None:
+    session, desk = library.session(), Desk()
+    (answer,) = openai.Tools(session, desk.tools).run([asked(("a", "lend_book", {"days": given}))])
+    assert answer["content"] == f"lent for {got} days" and type(desk.done[0][1]) is int
+    session, seen = library.session(), []
+
+    @functions.guard(session)
+    def lend_book(days: int) -> None:
+        seen.append(days)
+
+    lend_book(given)
+    assert [(one, type(one)) for one in seen] == [(got, int)]
+
+
 def test_a_strategy_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="on_refusal: one of .* was required; got .ask"):
         library.session(on_refusal="ask")

@@ -150,6 +150,13 @@ class Enforcer:
             self.failed(tool, error, call_id, function)
             raise
 
+    def whole_numbers(self, tool: object, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as a function gets them: 3.0 is 3 where a whole number is declared, as it is judged."""
+        mine = [one.arguments for one in self.session.judge.validator.toolbox.tools if one.name == tool]
+        whole = {field.name for fields in mine for field in fields if field.type == "integer"}
+        turned = {k: int(v) for k, v in arguments.items() if k in whole and type(v) is float and v.is_integer()}
+        return {**arguments, **turned}
+
     def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
         """The answer to a call that the agent asks for; a result is told of it if it has an id."""
         try:

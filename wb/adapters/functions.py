@@ -124,7 +124,7 @@ class _Arguments:
                 found[name] = given[name]
             elif name in declared and parameter.default is not None:
                 found[name] = parameter.default
-        return {name: _held(value) for name, value in found.items()}
+        return enforcer.whole_numbers(self.tool, {name: _held(value) for name, value in found.items()})
 
 
 def _held(value: Any, deep: int = DEEPEST + 1) -> Any:

@@ -70,7 +70,7 @@ class Tools:
                 continue
             try:
                 with enforcer.made(call.name, call.known, function):
-                    value = function(**json.loads(call.text))
+                    value = function(**enforcer.whole_numbers(call.name, json.loads(call.text)))
             except Exception as error:  # whatever a tool raises is told to the model
                 found.append(_message(call, f"The call failed: {enforcement.said(error)}"))
             else:
@@ -98,7 +98,8 @@ class Tools:
         function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
         if not answer.runs or function is None:
             return _refused(enforcer, call, answer)
-        given, waits = json.loads(call.text), inspect.iscoroutinefunction(function)
+        given = enforcer.whole_numbers(call.name, json.loads(call.text))
+        waits = inspect.iscoroutinefunction(function)
         try:
             with enforcer.made(call.name, call.known, function):
                 value = await (function(**given) if waits else asyncio.to_thread(function, **given))
