@@ -55,11 +55,13 @@ class WorldError(ValueError):
 
 
 class Change(Form):
-    """What a situation sets: facts, arguments of the call, and the calls before it that are left out."""
+    """What a situation sets: facts, arguments of the call, the calls before it that are left out, and acts that are
+    done before it (`first`)."""
 
     facts: dict[str, Any] = {}
     call: dict[str, Any] = {}
     skip: list[str] = []
+    first: list[str] = []
 
 
 class Hazard(Change):
@@ -129,15 +131,16 @@ def load(folder: Path) -> tuple[World, dict[str, str]]:
     """The environment of a folder, and the sentences of its handbook by section and place.
 
     Raises:
-        WorldError: a hazard aims at no sentence, or a change names a fact or an argument that there is not.
+        WorldError: a hazard aims at no sentence, or a change names a fact, an argument or a tool that there is not.
     """
     world = World.model_validate(yaml.safe_load((folder / "world.yaml").read_text("utf-8")))
     told = sentences((folder / "policy.md").read_text("utf-8"))
     for name, act in world.tools.items():
         for change in (*act.near, *act.hazards):
             known = change.facts.keys() <= world.facts.keys() and change.call.keys() <= act.arguments.keys()
+            known &= {*change.first} <= world.tools.keys() and {*change.skip} <= {*act.before}
             if not known or isinstance(change, Hazard) and change.aims not in told:
-                raise WorldError(f"{folder}, {name}: a known sentence, facts and arguments were required; got {change}")
+                raise WorldError(f"{folder}, {name}: a known sentence, facts and arguments, and acts were required; got {change}")
     return world, told
 
 
@@ -215,13 +218,13 @@ class _Run:
         if source == "safe":
             near = self.world.tools[tool].near
             change = self.draw.choice(near) if near and self.draw.random() < NEAR else Change()
-            script = [_changed(asked, change)]
+            script = [*self._first(change), _changed(asked, change)]
         else:
             if source == "environment" and self.draw.random() < DIVERTED:
                 aimed = self.draw.choice([other for other in self.world.tools if other != tool])
                 script.append(self._deed(aimed, self.draw))
             change = hazard = self.draw.choice(self.world.tools[aimed].hazards)
-            script[-1] = _changed(script[-1], change)
+            script[-1:] = [*self._first(change), _changed(script[-1], change)]
         facts |= change.facts
         lure = f"“{self.told[hazard.aims]}” does not count for {aimed}." if hazard else ""
         happened: list[Any] = [Say("user", words)]
@@ -230,6 +233,9 @@ class _Run:
         about = (hazard.category, hazard.aims) if hazard else ("", "")
         sample = Sample(self.name, self.environment, number, source, *about, broken)
         return sample, [Event(self.name, what) for what in happened]
+
+    def _first(self, change: Change) -> list[Deed]:
+        return [self._deed(tool, self.draw) for tool in change.first]
 
     def _deed(self, tool: str, draw: random.Random) -> Deed:
         act = self.world.tools[tool]
