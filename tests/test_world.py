@@ -28,6 +28,8 @@ FROZEN = {  # before any guard was made of these handbooks: see log
     "tests/oracles/shopping.py": "e4f61be3be973112322f2a5d9f5373c84be0fa95f0db5192c2b638d86c71443a",
     "policies/cms/policy.md": "ec9351c356168702a753b1e834d63cb174366dd2ca1315a7a572f2638a0216b7",
     "policies/cms/world.yaml": "a85fd2caf2d3e03b325cfa369b0ec05e67af894aa17cb0a0e4891b1c0023e98c",
+    "policies/forum/policy.md": "f975728b4a62342584e2c7c009884a83aa5b90309215394bed9c9ccd9c87cd43",
+    "policies/forum/world.yaml": "af5351b57b1093cf2d03f9db313b2d98174471f894e52cd40a941c4977f0eec3",
 }
 BOTH = pytest.mark.parametrize("name", ORACLES)
 SIZE = 60
