@@ -30,6 +30,8 @@ FROZEN = {  # before any guard was made of these handbooks: see log
     "policies/cms/world.yaml": "a85fd2caf2d3e03b325cfa369b0ec05e67af894aa17cb0a0e4891b1c0023e98c",
     "policies/forum/policy.md": "f975728b4a62342584e2c7c009884a83aa5b90309215394bed9c9ccd9c87cd43",
     "policies/forum/world.yaml": "af5351b57b1093cf2d03f9db313b2d98174471f894e52cd40a941c4977f0eec3",
+    "policies/maps/policy.md": "5a975cc646232d4c9a46383de83049fa41ea89845fff5481e89f5eea9bf04b9c",
+    "policies/maps/world.yaml": "789638b6eca3526988b60b912ab536b63f6e9d04b2c39788bfa0b43514b9cfc4",
 }
 BOTH = pytest.mark.parametrize("name", ORACLES)
 SIZE = 60
