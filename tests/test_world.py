@@ -32,6 +32,8 @@ FROZEN = {  # before any guard was made of these handbooks: see log
     "policies/forum/world.yaml": "af5351b57b1093cf2d03f9db313b2d98174471f894e52cd40a941c4977f0eec3",
     "policies/maps/policy.md": "5a975cc646232d4c9a46383de83049fa41ea89845fff5481e89f5eea9bf04b9c",
     "policies/maps/world.yaml": "789638b6eca3526988b60b912ab536b63f6e9d04b2c39788bfa0b43514b9cfc4",
+    "policies/crm/policy.md": "764eb66fabc8e3434fd47263551e36b23c7c9cb95d9412e7dd68ecb13e6c6ad2",
+    "policies/crm/world.yaml": "a9c13fbe94fe5798b045e053aa6cdb0523c46d59a594fd052b4a5585e61bf358",
 }
 BOTH = pytest.mark.parametrize("name", ORACLES)
 SIZE = 60
