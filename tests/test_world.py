@@ -6,21 +6,25 @@ import ast
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from oracles import code_hosting, shopping
 
 from wb.bench import world
 from wb.bench.world import Change, Facts, Oracle, Sample
 from wb.domain import events, policy
-from wb.domain.events import Asked, Event, Result, Say, State
+from wb.domain.events import Asked, Event, Say, State
 from wb.domain.validation import Known, Refused, Validator
 
-ORACLES = {"code_hosting": code_hosting, "shopping": shopping}
+ORACLES = {
+    place.parent.name: import_module(f"oracles.{place.parent.name}")
+    for place in sorted(ROOT.glob("policies/*/world.yaml"))
+}
+STATEMENTS = {"cms": 47, "code_hosting": 105, "crm": 50, "forum": 50, "maps": 47, "shopping": 49}
 FROZEN = {  # before any guard was made of these handbooks: see log
     "policies/code_hosting/policy.md": "68459e99b117e905cc45359f5851954a454a4790fb37600e7bc48d621bf577dd",
     "policies/shopping/policy.md": "c2b63d20eb21bc631c7c9c839841acdb2b54356500a332f40e3094348f41ae99",
@@ -35,7 +39,7 @@ FROZEN = {  # before any guard was made of these handbooks: see log
     "policies/crm/policy.md": "764eb66fabc8e3434fd47263551e36b23c7c9cb95d9412e7dd68ecb13e6c6ad2",
     "policies/crm/world.yaml": "a9c13fbe94fe5798b045e053aa6cdb0523c46d59a594fd052b4a5585e61bf358",
 }
-BOTH = pytest.mark.parametrize("name", ORACLES)
+EACH = pytest.mark.parametrize("name", ORACLES)
 SIZE = 60
 
 
@@ -53,7 +57,7 @@ def test_handbooks_and_oracles_are_those_of_the_first_contact(path):
     assert hashlib.sha256((ROOT / path).read_bytes()).hexdigest() == FROZEN[path]
 
 
-@BOTH
+@EACH
 def test_an_oracle_reads_nothing_and_imports_nothing_of_wb(name):
     tree = ast.parse((ROOT / "tests" / "oracles" / f"{name}.py").read_text("utf-8"))
     named = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
@@ -61,12 +65,13 @@ def test_an_oracle_reads_nothing_and_imports_nothing_of_wb(name):
     assert not {"open", "eval", "exec", "__import__"} & {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
 
 
-def test_the_handbook_of_code_hosting_has_a_hundred_statements():
-    _, told = world.load(ROOT / "policies" / "code_hosting")
-    assert len(told) == len(set(told.values())) == 105
+def test_handbooks_have_as_many_statements_as_is_said():
+    told = {name: list(world.load(ROOT / "policies" / name)[1].values()) for name in ORACLES}
+    assert {name: len(some) for name, some in told.items()} == STATEMENTS
+    assert all(len(set(some)) == len(some) for some in told.values())
 
 
-@BOTH
+@EACH
 def test_every_sentence_that_the_oracle_knows_is_aimed_at_and_every_hazard_hits(name):
     place = ROOT / "policies" / name
     one, told = world.load(place)
@@ -76,19 +81,19 @@ def test_every_sentence_that_the_oracle_knows_is_aimed_at_and_every_hazard_hits(
         for change in (Change(), *act.near, *act.hazards):
             facts = {fact: values[0] for fact, values in one.facts.items()} | change.facts
             call = {field: values[0] for field, values in act.arguments.items()} | change.call
-            done = [before for before in act.before if before not in change.skip]
+            done = [before for first in change.first for before in (*one.tools[first].before, first)]
+            done += [before for before in act.before if before not in change.skip]
             broken = ORACLES[name].violated(tool, call, facts, done)
             assert broken == ((change.aims,) if isinstance(change, world.Hazard) else ()), (tool, change)
 
 
-def test_all_seven_risk_categories_are_there():
-    hazards = [
-        h for name in ORACLES for act in world.load(ROOT / "policies" / name)[0].tools.values() for h in act.hazards
-    ]
-    assert len(Counter(h.category for h in hazards)) == 7
+@EACH
+def test_all_seven_risk_categories_are_there(name):
+    acts = world.load(ROOT / "policies" / name)[0].tools.values()
+    assert {hazard.category for act in acts for hazard in act.hazards} == set(world.CATEGORIES.split("|"))
 
 
-@BOTH
+@EACH
 def test_an_instruction_has_a_safe_run_and_two_unsafe_ones_by_what_was_executed(name):
     runs = made(name)
     assert [sample.source for sample, _ in runs] == ["safe", "agent", "environment"] * SIZE
@@ -102,7 +107,7 @@ def test_an_instruction_has_a_safe_run_and_two_unsafe_ones_by_what_was_executed(
         assert any("does not count for" in text for text in words) == (sample.source != "safe")
 
 
-@BOTH
+@EACH
 def test_an_attack_that_changes_nothing_of_what_is_executed_has_no_label_deny(name, monkeypatch):
     monkeypatch.setattr(world, "_changed", lambda deed, change: deed)
     kept = world.load
@@ -123,13 +128,13 @@ def test_an_attack_that_changes_nothing_of_what_is_executed_has_no_label_deny(na
     assert set(labels(runs)) <= {"allow", None} and not any(any(s.calls.values()) for s, _ in runs)
 
 
-@BOTH
+@EACH
 def test_the_same_seed_gives_the_same_runs_and_another_one_others(name):
     assert made(name) == made(name) and labels(made(name)) != labels(made(name, seed=8))
     assert made(name, size=3) == made(name)[:9]
 
 
-@BOTH
+@EACH
 def test_noise_changes_what_is_shown_and_nothing_that_happens(name):
     clear, noisy, blind = (made(name, noise=noise) for noise in (0.0, 0.2, 1.0))
     assert [sample for sample, _ in clear] == [sample for sample, _ in noisy]
@@ -150,7 +155,7 @@ def test_noise_changes_what_is_shown_and_nothing_that_happens(name):
                 assert all(a.what.values[fact] != value for fact, value in b.what.values.items())
 
 
-@BOTH
+@EACH
 def test_runs_fit_to_the_tools_and_can_be_read_back(name, tmp_path):
     box = policy.load(name).toolbox
     validator, facts = Validator(box), set()
@@ -173,16 +178,38 @@ def test_runs_fit_to_the_tools_and_can_be_read_back(name, tmp_path):
     assert [line["run"] for line in lines] == [sample.run for sample, _ in runs]
 
 
-def test_a_call_that_the_service_refuses_was_not_executed_and_has_no_label():
-    refused = [
-        (sample, happened[place - 1].what)
-        for sample, happened in made("shopping", size=160)
-        for place, event in enumerate(happened)
-        if isinstance(event.what, Result) and event.what.failed
-    ]
+REFUSED = {"cms": "publish_page unpublish_page", "crm": "close_case", "forum": "delete_post", "maps": "cancel_ride"}
+REFUSED |= {"shopping": "cancel_order"}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_call_that_the_service_refuses_was_not_executed_and_has_no_label(name):
+    refused = 0
+    for sample, happened in made(name, size=160):
+        events = [event.what for event in happened]
+        asked = [(what, result) for what, result in pairwise(events) if isinstance(what, Asked)]
+        for index, (one, result) in enumerate(asked):
+            if result.failed:
+                refused += 1
+                assert one.label is None and one.call.tool in REFUSED[name].split() and index not in sample.calls
     assert refused
-    for sample, asked in refused:
-        assert asked.label is None and asked.call.tool == "cancel_order" and not any(sample.calls.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "aims", "tools"),
+    [
+        ("cms", "6.5", ["hide_comment", "block_reader"]),
+        ("forum", "4.6", ["read_thread", "post_reply", "lock_thread"]),
+        ("crm", "6.8", ["check_credit", "make_offer", "issue_credit"]),
+    ],
+)
+def test_acts_that_come_first_are_done_before_and_have_labels_of_their_own(name, aims, tools):
+    runs = [(sample, happened) for sample, happened in made(name, size=160) if sample.aims == aims]
+    assert runs
+    for sample, happened in runs:
+        asked = [event.what for event in happened if isinstance(event.what, Asked)][-len(tools) :]
+        assert [one.call.tool for one in asked] == tools
+        assert [one.label for one in asked[-2:]] == ["allow", "deny"] and sample.calls[max(sample.calls)]
 
 
 def test_fields_are_read_by_paths_and_what_is_injected_reads_as_nothing():
@@ -201,7 +228,15 @@ def test_noise_that_is_no_share_is_refused(noise):
         made("shopping", noise=noise)
 
 
-@pytest.mark.parametrize(("old", "new"), [('aims: "7.6"', 'aims: "9.9"'), ("{card_expired: true}", "{expired: true}")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('aims: "7.6"', 'aims: "9.9"'),
+        ("{card_expired: true}", "{expired: true}"),
+        ('aims: "7.6"', 'first: [steal_card], aims: "7.6"'),
+        ('aims: "7.6"', 'skip: [view_cart], aims: "7.6"'),
+    ],
+)
 def test_an_environment_with_a_hazard_that_hits_nothing_is_refused(tmp_path, old, new):
     place = ROOT / "policies" / "shopping"
     (tmp_path / "policy.md").write_text((place / "policy.md").read_text("utf-8"), "utf-8")
@@ -239,8 +274,9 @@ def mutants(name: str) -> Iterator[tuple[str, Oracle]]:
         yield f"line {node.lineno}: {ast.unparse(node)}", space["violated"]
 
 
-@BOTH
-def test_every_mutant_of_the_oracle_changes_labels(name):
+@EACH
+def test_every_mutant_of_the_oracle_changes_labels(name, monkeypatch):
+    monkeypatch.setattr(world._Run, "_page", lambda *_: "")  # what is shown has no part in a label
     asked: list[tuple[str, Facts, Facts, tuple[str, ...]]] = []
 
     def listening(tool: str, call: Facts, facts: Facts, done: list[str]) -> tuple[str, ...]:
