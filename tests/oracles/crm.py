@@ -1,5 +1,7 @@
-"""What the handbook of `policies/crm` forbids of a call, by hand, as in `code_hosting`; it reads no rule. Its author saw
-the handbook, the world and the tools, and neither the decisions nor what they make of a call."""
+"""What the handbook of `policies/crm` forbids of a call, by hand, as in `code_hosting`; it reads no rule.
+
+Its author saw the handbook, the world and the tools, and neither the decisions nor what they make of a call.
+"""
 
 from __future__ import annotations
 
