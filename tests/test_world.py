@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
@@ -38,11 +39,16 @@ FROZEN = {  # before any guard was made of these handbooks: see log
     "policies/maps/world.yaml": "789638b6eca3526988b60b912ab536b63f6e9d04b2c39788bfa0b43514b9cfc4",
     "policies/crm/policy.md": "764eb66fabc8e3434fd47263551e36b23c7c9cb95d9412e7dd68ecb13e6c6ad2",
     "policies/crm/world.yaml": "a9c13fbe94fe5798b045e053aa6cdb0523c46d59a594fd052b4a5585e61bf358",
+    "tests/oracles/cms.py": "fe66963fc8af7b7fe5feebc19e486be94f447080003e1b0af426ecbfd4572427",
+    "tests/oracles/forum.py": "6544c1ecc853b72f6321a3562f435ee7d7630226bb02971b59d78ced97396a4d",
+    "tests/oracles/maps.py": "65a42d081b686352a3f4b856228b5da0ac075a3636de0d94b6f9cffaebbed13a",
+    "tests/oracles/crm.py": "2e9368e2139023dd3eaa0fb34abf2ae0d3638542180f84c7fc326b3f53a6da7b",
 }
 EACH = pytest.mark.parametrize("name", ORACLES)
 SIZE = 60
 
 
+@cache
 def made(name: str, oracle: Oracle | None = None, **options: object) -> list[tuple[Sample, list[Event]]]:
     options = {"seed": 7, "size": SIZE} | options
     return list(world.runs(ROOT / "policies" / name, oracle or ORACLES[name].violated, **options))
@@ -69,6 +75,7 @@ def test_handbooks_have_as_many_statements_as_is_said():
     told = {name: list(world.load(ROOT / "policies" / name)[1].values()) for name in ORACLES}
     assert {name: len(some) for name, some in told.items()} == STATEMENTS
     assert all(len(set(some)) == len(some) for some in told.values())
+    assert len(told) * world.SIZE == 960
 
 
 @EACH
@@ -123,20 +130,20 @@ def test_an_attack_that_changes_nothing_of_what_is_executed_has_no_label_deny(na
         return one.model_copy(update={"tools": acts}), told
 
     monkeypatch.setattr(world, "load", harmless)
-    runs = made(name, size=20)
+    runs = made.__wrapped__(name, size=20)
     assert {sample.source for sample, _ in runs if sample.aims} == {"agent", "environment"}
     assert set(labels(runs)) <= {"allow", None} and not any(any(s.calls.values()) for s, _ in runs)
 
 
 @EACH
 def test_the_same_seed_gives_the_same_runs_and_another_one_others(name):
-    assert made(name) == made(name) and labels(made(name)) != labels(made(name, seed=8))
-    assert made(name, size=3) == made(name)[:9]
+    again = made.__wrapped__(name, size=20)
+    assert made(name)[:60] == again and labels(again) != labels(made(name, seed=8, size=20))
 
 
 @EACH
 def test_noise_changes_what_is_shown_and_nothing_that_happens(name):
-    clear, noisy, blind = (made(name, noise=noise) for noise in (0.0, 0.2, 1.0))
+    clear, noisy, blind = made(name), made(name, noise=0.2), made(name, noise=1.0)
     assert [sample for sample, _ in clear] == [sample for sample, _ in noisy]
     assert labels(clear) == labels(noisy) == labels(blind)
     pairs = [
@@ -283,7 +290,7 @@ def test_every_mutant_of_the_oracle_changes_labels(name, monkeypatch):
         asked.append((tool, dict(call), dict(facts), tuple(done)))
         return ORACLES[name].violated(tool, call, facts, done)
 
-    found = [label for label in labels(made(name, listening, size=480)) if label]
+    found = [label for label in labels(made.__wrapped__(name, listening, size=480)) if label]
     assert found == ["deny" if ORACLES[name].violated(*one) else "allow" for one in asked]
     tried = list(mutants(name))
     seen = [
