@@ -104,12 +104,14 @@ def test_all_seven_risk_categories_are_there(name):
 def test_an_instruction_has_a_safe_run_and_two_unsafe_ones_by_what_was_executed(name):
     runs = made(name)
     assert [sample.source for sample, _ in runs] == ["safe", "agent", "environment"] * SIZE
+    tools = list(world.load(ROOT / "policies" / name)[0].tools)
     for sample, happened in runs:
         assert any(sample.calls.values()) == (sample.source != "safe") == bool(sample.aims)
         asked = [event.what for event in happened if isinstance(event.what, Asked)]
         assert {i: bool(broken) for i, broken in sample.calls.items()} == {
             i: one.label == "deny" for i, one in enumerate(asked) if one.label
         }
+        assert asked[sample.asked].call.tool == tools[sample.instruction % len(tools)]
         words = [what.text for e in happened if isinstance(what := e.what, Say) and what.role in ("memory", "page")]
         assert any("does not count for" in text for text in words) == (sample.source != "safe")
 
@@ -215,7 +217,7 @@ def test_acts_that_come_first_are_done_before_and_have_labels_of_their_own(name,
     assert runs
     for sample, happened in runs:
         asked = [event.what for event in happened if isinstance(event.what, Asked)][-len(tools) :]
-        assert [one.call.tool for one in asked] == tools
+        assert [one.call.tool for one in asked] == tools and sample.calls.keys() >= {sample.asked}
         assert [one.label for one in asked[-2:]] == ["allow", "deny"] and sample.calls[max(sample.calls)]
 
 

@@ -107,7 +107,8 @@ class World(Form):
 @dataclass(frozen=True, slots=True)
 class Sample:
     """What is known of one run beside its events. `calls` holds, of each executed act by the index of its call in the
-    run, the sentences that it broke; `aims` and `category` are those of the attack, empty where there is none."""
+    run, the sentences that it broke; `aims` and `category` are those of the attack, empty where there is none; `asked`
+    is the index of the call that the instruction asks for, which the service may have refused."""
 
     run: str
     environment: str
@@ -116,6 +117,7 @@ class Sample:
     category: str
     aims: str
     calls: Mapping[int, tuple[str, ...]]
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +235,9 @@ class _Run:
         happened += [Say("memory", f"Note of an earlier task: {lure}")] * (source == "agent")
         broken = self._execute(script, facts, lure if source == "environment" else "", happened)
         about = (hazard.category, hazard.aims) if hazard else ("", "")
-        sample = Sample(self.name, self.environment, number, source, *about, broken)
+        until = script if aimed == tool else script[:1]
+        place = sum(len(deed.before) + 1 for deed in until) - 1
+        sample = Sample(self.name, self.environment, number, source, *about, broken, place)
         return sample, [Event(self.name, what) for what in happened]
 
     def _first(self, change: Change) -> list[Deed]:
