@@ -151,7 +151,7 @@ def _wide(
 def _online(samples: Iterable[Sample], verdicts: Verdicts) -> dict[str, object]:
     """How many tasks are done, and the share of them in compliance, where what is not allowed does not run."""
     ran = [{i for i in s.calls if verdicts[s.run, i]["decision"] == "allow"} for s in samples]
-    done = [not any(s.calls[i] for i in of) for s, of in zip(samples, ran, strict=True) if min(s.calls) in of]
+    done = [not any(s.calls[i] for i in of) for s, of in zip(samples, ran, strict=True) if s.asked in of]
     return {"done": len(done), "complied": fmean(done) if done else None}
 
 
