@@ -119,7 +119,7 @@ def test_epsilon_is_a_difference_of_probabilities() -> None:
 def test_what_a_guard_works_out_for_itself_is_neither_given_nor_shown_nor_compared() -> None:
     own = {Shield: {"tools"}, CallGuard: {"programs", "tools"}}
     given = {
-        Shield: "predicates circuits epsilon machines name toolbox open",
+        Shield: "predicates circuits epsilon machines name toolbox open zone channel",
         CallGuard: "name ruleset guarded accepted toolbox open",
     }
     for kind, names in given.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.shield import weights
-from wb.shield.weights import Examples, Fit
+from wb.shield.weights import Examples, Fit, Loss
 
 
 def restarts(examples: Examples, seeds: tuple[int, ...], **options: float) -> tuple[Fit, ...]:
@@ -57,26 +58,86 @@ tables = st.integers(1, 4).flatmap(
 def test_the_loss_is_the_papers_hinge_on_two_worlds(table, theta, epsilon, margin):
     rows, labels = [list(r) for r, _ in table], [y for _, y in table]
     theta = theta[: len(rows[0])]
-    found = weights.hinge(
-        torch.tensor(theta, dtype=torch.float64),
-        torch.tensor(rows, dtype=torch.float64),
-        torch.tensor(labels, dtype=torch.float64),
-        epsilon=epsilon,
-        margin=margin,
-    )
-    assert float(found.mean()) == pytest.approx(by_hand(theta, rows, labels, epsilon, margin), abs=1e-9)
+    for distinct in (False, True):
+        loss = Loss.of(examples(rows, labels), epsilon=epsilon, margin=margin, distinct=distinct)
+        found, _ = loss(np.array(theta))
+        assert found == pytest.approx(by_hand(theta, rows, labels, epsilon, margin), abs=1e-9)
 
 
-def test_the_gradient_agrees_with_finite_differences():
-    rng = np.random.default_rng(0)
-    differences = torch.tensor(rng.integers(-1, 2, (12, 5)), dtype=torch.float64)
-    labels = torch.tensor(rng.choice([-1, 1], 12), dtype=torch.float64)
-    free = torch.tensor(rng.normal(size=5), dtype=torch.float64, requires_grad=True)
+class ByHand(torch.autograd.Function):
+    """The loss with the derivative that `Loss` gives it, for `gradcheck`."""
 
-    def loss(x):
-        return weights.hinge(torch.nn.functional.softplus(x), differences, labels, epsilon=-0.1, margin=0.3).mean()
+    @staticmethod
+    def forward(context, theta, loss):
+        value, slope = loss(theta.detach().numpy())
+        context.slope = torch.tensor(slope)
+        return torch.tensor(value, dtype=torch.float64)
 
-    assert torch.autograd.gradcheck(loss, (free,))
+    @staticmethod
+    def backward(context, above):
+        return above * context.slope, None
+
+
+def soft(seed: int) -> Examples:
+    """Twelve examples of one to four ways each over five rules."""
+    rng = np.random.default_rng(seed)
+    ways = rng.integers(1, 5, 12)
+    starts = np.cumsum(ways) - ways
+    chances = np.concatenate([rng.dirichlet(np.ones(n)) for n in ways])
+    return Examples(rng.integers(-1, 2, (ways.sum(), 5)), rng.choice([-1, 1], 12), "real", 0, starts, chances)
+
+
+@pytest.mark.parametrize("given", [soft(0), examples(soft(1).differences[:12].tolist(), soft(1).labels.tolist())])
+def test_autograd_checks_the_gradient_of_the_loss_of_softplus_weights(given):
+    """`torch.autograd.gradcheck`, in double precision, away from the hinge's corner."""
+    free = torch.tensor(np.random.default_rng(0).normal(size=5), requires_grad=True)
+    loss = Loss.of(given, epsilon=-0.1, margin=0.3)
+    assert torch.autograd.gradcheck(lambda x: ByHand.apply(torch.nn.functional.softplus(x), loss), (free,), atol=1e-6)
+    wrong = replace(loss, labels=-loss.labels)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradcheck(lambda x: Turned.apply(x, loss, wrong), (free,), atol=1e-6)
+
+
+class Turned(ByHand):
+    """One loss with the derivative of another."""
+
+    @staticmethod
+    def forward(context, theta, loss, other):
+        value = ByHand.forward(context, theta, loss)
+        context.slope = torch.tensor(other(theta.detach().numpy())[1])
+        return value
+
+    @staticmethod
+    def backward(context, above):
+        return above * context.slope, None, None
+
+
+def test_the_loss_of_soft_evidence_is_the_hinge_on_the_expectation():
+    given, theta = soft(2), np.array([0.3, 1.0, 2.0, 0.1, 1.4])
+    total = 0.0
+    for i, label in enumerate(given.labels):
+        ways = range(given.starts[i], given.starts[i + 1] if i + 1 < len(given.starts) else len(given.differences))
+        mean = sum(given.chances[j] * math.tanh(float(given.differences[j] @ theta) / 2) for j in ways)
+        total += max(0.0, 0.2 - label * (mean + 0.4))
+    assert Loss.of(given, epsilon=-0.4, margin=0.2)(theta)[0] == pytest.approx(total / 12, abs=1e-12)
+
+
+def test_parts_of_the_examples_are_the_whole_together():
+    for given in (soft(3), examples(soft(4).differences[:12].tolist(), soft(4).labels.tolist())):
+        loss, theta = Loss.of(given, epsilon=-0.4, margin=0.2), np.full(5, 1.3)
+        parts = [loss.some(np.array(some))(theta) for some in ([3, 0, 7, 11], [1, 2, 10, 4], [9, 8, 6, 5])]
+        assert loss(theta)[0] == pytest.approx(sum(value for value, _ in parts) / 3, abs=1e-12)
+        assert loss(theta)[1] == pytest.approx(sum(slope for _, slope in parts) / 3, abs=1e-12)
+
+
+def test_minibatches_find_the_weights_of_the_whole():
+    data = examples([[-1, 0]] * 20 + [[0, -1]] * 20 + [[0, 0]] * 20, [-1] * 20 + [1] * 20 + [1] * 20)
+    whole = learn(data, epsilon=-0.4, margin=0.3, epochs=300)
+    parts = learn(data, epsilon=-0.4, margin=0.3, epochs=300, batch=7)
+    assert parts.weights != whole.weights and parts.weights == pytest.approx(whole.weights, abs=0.15)
+    assert parts.losses[-1] == pytest.approx(whole.losses[-1], abs=5e-3) and len(parts.losses) == 301
+    with pytest.raises(ValueError, match="a batch of 1 or more"):
+        learn(data, batch=-1)
 
 
 @pytest.mark.parametrize("margin", [0.55, 0.7, 0.9])
@@ -103,20 +164,6 @@ def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
     )
     decisions = [math.tanh(-w / 2) >= -0.2 for w in fit.weights]
     assert decisions == [False, True], "the good rule denies, the bad one is tolerated"
-
-
-def test_autograd_checks_the_gradient_of_the_loss_of_softplus_weights():
-    """`torch.autograd.gradcheck`, in double precision, away from the hinge's corner."""
-    rng = torch.Generator().manual_seed(4)
-    table = torch.randint(-1, 2, (40, 6), generator=rng).double()
-    labels = torch.where(torch.rand(40, generator=rng) < 0.5, 1.0, -1.0).double()
-    free = torch.randn((6, 3), generator=rng, dtype=torch.float64, requires_grad=True)
-
-    def loss(parameters: torch.Tensor) -> torch.Tensor:
-        theta = torch.nn.functional.softplus(parameters)
-        return weights.hinge(theta, table, labels, epsilon=-0.4, margin=0.3).mean(dim=0)
-
-    assert torch.autograd.gradcheck(loss, (free,), eps=1e-7, atol=1e-6)
 
 
 def test_a_rule_without_examples_keeps_the_prior():

@@ -460,7 +460,7 @@ def _consistent(laws: Sequence[Table]) -> bool | None:
         return None
 
 
-def _touching(laws: Sequence[Table], factors: Iterable[Factor]) -> list[Table]:
+def _touching(laws: Sequence[Table], factors: Iterable[Factor | Table]) -> list[Table]:
     """The physical rules that share an unknown with a rule, or with another one that does."""
     names = {name for one in factors for name in one.scope}
     while more := {n for law in laws if not names.isdisjoint(law.scope) for n in law.scope} - names:
@@ -518,6 +518,45 @@ def _mass(outcomes: frozenset[Kept], weight: float, pick: Callable) -> dict[tupl
 
 def _chance(name: str, probability: float) -> Table:
     return Table((name,), {(True,): {(0, 0.0): probability}, (False,): {(0, 0.0): 1.0 - probability}})
+
+
+def ways(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any] = NONE) -> dict[tuple[int, ...], Any]:
+    """How the rules may fare together: by the difference of each (kept if the action is taken minus if it is left, -1,
+    0 or 1) the probability, given that the physical rules hold; empty where what is not likely to a known degree matters.
+
+    `likely` holds probabilities as of `infer`, or an array of them for each unknown, of as many steps: then so do the
+    results.  The rules' weights play no part, so that weights can be learned from it.
+
+    Raises:
+        TooWide: more than `WIDTH` unknowns hang together.
+    """
+    laws = [Table(law.scope, {v: {0: 1.0} for v in law.rows}) for rule in circuit.laws for law in [_law(fares[rule.id])]]
+    tables, base = [], 0
+    for i, rule in enumerate(circuit.rules):
+        one = _factor(fares[rule.id])
+        rows = {v: _gains(found) for v, found in one.rows.items()}
+        if any(len(gains) > 1 for gains in rows.values()):
+            return {}
+        codes = {v: (min(gains) + 1) * 3**i for v, gains in rows.items()}
+        if len(set(codes.values())) == 1:
+            base += next(iter(codes.values()))
+        else:
+            tables.append(Table(one.scope, {v: {code: 1.0} for v, code in codes.items()}))
+    laws = _touching(laws, tables)
+    names = {name for table in (*tables, *laws) for name in table.scope}
+    if names - likely.keys():
+        return {}
+    chances = [Table((n,), {(True,): {0: likely[n]}, (False,): {0: 1.0 - likely[n]}}) for n in sorted(names)]
+    found = elimination.eliminate([*tables, *laws, *chances], CODES).rows.get((), {})
+    total = sum(found.values())
+    return {_decoded(base + code, len(circuit.rules)): p / total for code, p in found.items()}
+
+
+CODES = Algebra(operator.add, operator.mul, operator.add, {0: 1.0})  # of a rule's difference a digit to the base 3
+
+
+def _decoded(code: int, rules: int) -> tuple[int, ...]:
+    return tuple([code // 3**i % 3 - 1 for i in range(rules)])
 
 
 def _law(fares: Fares) -> Table:

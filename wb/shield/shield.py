@@ -4,6 +4,9 @@ Action predicates are read off a step, their circuits retrieved, every rule foll
 conversation by its LTLf automaton, and Eq. 5 decides.  A session runs the shielding operations
 that assign predicates (`wb.domain.operations`): a predicate that neither the step nor they tell is
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
+
+Two options are a user's own.  With a `channel` what is read of the state is soft evidence: the expectation of P1 - P0
+decides, and a call may run though a fact was not read.  A `zone` has bounds proved of calls in place of epsilon's.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -41,8 +44,10 @@ from wb.rules.truths import (
     told_by,
     unordered,
 )
-from wb.shield import circuit
+from wb.shield import circuit, conformal
+from wb.shield.channel import Channel
 from wb.shield.circuit import HARD, Circuit, Factor, Inference, Monitor
+from wb.shield.conformal import Bound, Zone
 from wb.shield.elimination import WIDTH
 
 KEPT = 4096
@@ -56,7 +61,8 @@ class Shield:
 
     A name that is not in the toolbox is denied; without a toolbox the tools of the predicates are those that are
     known, and no enumeration is.  `open` holds the open sentences that bear on each tool: with one, what would be
-    allowed is undecided.
+    allowed is undecided.  `zone` (`calibrated`) denies in epsilon's place, and allows nothing that epsilon does not;
+    `channel` says how likely what is read is so.
     """
 
     predicates: tuple[Predicate, ...]
@@ -66,6 +72,8 @@ class Shield:
     name: str = "shieldagent"
     toolbox: Toolbox | None = None
     open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
+    zone: Zone = Zone()
+    channel: Channel | None = None
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
     followed: Mapping[str, circuit.Followed] = field(init=False, repr=False, compare=False)
@@ -153,7 +161,7 @@ class Shield:
                 [c.action, _rendered(c.rules), [str(w) for w in c.weights], *map(_rendered, c.laws and [c.laws])]
                 for c in mine
             ]
-            text = json.dumps([self.epsilon, *said])
+            text = json.dumps([self.epsilon, *said, *_options(self).values()])
             self._evidence[tool] = hashlib.sha256(text.encode()).hexdigest() if mine else ""
         return self._evidence[tool]
 
@@ -189,6 +197,40 @@ class Shield:
         `likely` is soft evidence of what is not known (`circuit.infer`); decisions are made without it.
         """
         return self._watched(trace).infer(self.validator.step(trace.steps[-1]), likely)
+
+    def bounds(self, trace: Trace) -> tuple[float, float]:
+        """The least and the largest P1 - P0 that the trace's last step may have: of its circuits the one that is
+        lowest, 0 where none speaks of it (SPEC section 4, b)."""
+        found = self.infer(trace).values()
+        return min([one.low for one in found], default=0.0), min([one.high for one in found], default=0.0)
+
+    def calibrated(self, traces: Iterable[Trace], *, alpha: float = 0.0, beta: float = 0.0, seed: int = 0) -> Shield:
+        """The same with bounds that labelled calls prove, none of them learned from (`wb.shield.conformal`).
+
+        Args:
+            alpha: what part of safe calls may be denied, 0..1; 0: no bound.
+            beta: what part of unsafe calls may be allowed, 0..1; 0: no bound.
+            seed: draws one safe and one unsafe call of each run.
+
+        Raises:
+            ValueError: a rate is out of range.
+            TooFew: there are too few calls of a kind for its bound.
+        """
+        known = {trace.id: trace for trace in traces}
+
+        def bound(rate: float, kind: str) -> Bound | None:
+            unsafe = kind == "unsafe"
+            names = [name for name, one in known.items() if one.denied is unsafe] if rate else []
+            scores = [self.bounds(known[name])[0 if unsafe else 1] for name in conformal.drawn(names, seed)]
+            return Bound.of(scores, rate, kind, largest=unsafe) if rate else None
+
+        return replace(self, zone=Zone(bound(alpha, "safe"), bound(beta, "unsafe")))
+
+    def safe(self, inference: Inference) -> bool | None:
+        """Eq. 5 of one circuit, by epsilon or by the zone; None where an unknown decides it, or the zone does not."""
+        if inference.state == "contradictory":
+            return None
+        return self.zone.safe(inference.low, inference.high, self.epsilon)
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
         """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
@@ -249,9 +291,7 @@ class ShieldWatch:
         verdict = shield._seen.get(key) if alike else None
         if verdict is None:
             inferred = self._inferred(told, step)
-            verdict = (
-                self._verdict(told, inferred, step) if inferred else Verdict("allow", "no rule speaks of what it does")
-            )
+            verdict = self._verdict(told, inferred, step) if inferred else self._unruled()
             if alike:
                 self._keep(key, verdict)
         return judging.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
@@ -341,8 +381,19 @@ class ShieldWatch:
         self, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
     ) -> dict[str, Inference]:
         mine = self.shield.does.get(step.calls[-1].tool, ()) if step.calls else ()
-        circuits = [(name, self.shield.circuits[name]) for name in mine if told.get(name)]
-        return {action: self._circuit(c, told, step, likely) for action, c in circuits}
+        circuits = {name: self.shield.circuits[name] for name in mine if told.get(name)}
+        if self.shield.channel is None or likely:
+            return {action: self._circuit(c, told, step, likely) for action, c in circuits.items()}
+        softened, likely = self.shield.channel.soften(told)
+        found = {action: self._circuit(c, softened, step, likely) for action, c in circuits.items()}
+        read = {action: self._circuit(c, told, step) for action, c in circuits.items()}
+        return {a: replace(one, violated=read[a].violated, unknown=read[a].unknown) for a, one in found.items()}
+
+    def _unruled(self) -> Verdict:
+        """The verdict on a call that no circuit speaks of: P1 - P0 is 0."""
+        said = "no rule speaks of what it does"
+        ran = self.shield.safe(Inference(0.0, 0.0, "indecisive"))
+        return Verdict("allow", said) if ran else Verdict("undecided", f"{said}; {self.shield.zone}")
 
     def _circuit(
         self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
@@ -351,8 +402,7 @@ class ShieldWatch:
         return circuit.infer(c, fares, likely)
 
     def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference], step: Step) -> Verdict:
-        epsilon = self.shield.epsilon
-        safe = {action: circuit.safe(inference, epsilon) for action, inference in inferred.items()}
+        safe = {action: self.shield.safe(inference) for action, inference in inferred.items()}
         margins = self._margins(inferred)
         denied = [inferred[action] for action, answer in safe.items() if answer is False]
         if denied:
@@ -370,7 +420,8 @@ class ShieldWatch:
         said = f"; it depends on what is not known: {', '.join(facts)}" if facts else ""
         clash = any(inferred[action].state == "contradictory" for action in unsure)
         why = "hard or physical rules contradict what is known or each other" if clash else ""
-        why = why or f"not known: {self._sentences(rules)}"
+        between = all(inferred[action].low == inferred[action].high for action in unsure)
+        why = why or (f"between the bounds: {self.shield.zone}" if between else f"not known: {self._sentences(rules)}")
         wide = any(inferred[action].wide for action in unsure)
         said += f"; more than {WIDTH} unknown facts hang together, so the bounds may be too wide" if wide else ""
         return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
@@ -389,7 +440,7 @@ class ShieldWatch:
                 point: self._circuit(c, {**told, **dict(zip(names, point, strict=True))}, step)
                 for point in product((False, True), repeat=len(names))
             }
-            answers = {p: circuit.safe(one, self.shield.epsilon) for p, one in tried.items() if not one.impossible}
+            answers = {p: self.shield.safe(one) for p, one in tried.items() if not one.impossible}
             alone = [
                 name
                 for i, name in enumerate(names)
@@ -439,7 +490,14 @@ def to_json(shield: Shield) -> dict[str, object]:
         "circuits": weights,
         "laws": laws,
         "rules": rulefile.to_json(RuleSet(shield.predicates, tuple(rules.values()))),
+        **_options(shield),
     }
+
+
+def _options(shield: Shield) -> dict[str, object]:
+    """The zone and the channel as JSON values, where there are any."""
+    zone = {"zone": asdict(shield.zone)} if shield.zone != Zone() else {}
+    return zone | ({"channel": {n: list(row) for n, row in shield.channel.chances.items()}} if shield.channel else {})
 
 
 def from_json(
@@ -464,7 +522,10 @@ def from_json(
     if strange:
         raise ValueError(f"circuits may name only the shield's rules; got {strange}")
     circuits = circuit.build(ruleset, {action: (*row, *laws[action]) for action, row in weights.items()}, weights)
-    return Shield(ruleset.predicates, circuits, float(value["epsilon"]), toolbox=toolbox, open=open or {})
+    zone = Zone(**{side: Bound(**row) for side, row in value.get("zone", {}).items() if row})
+    channel = Channel({n: tuple(row) for n, row in value["channel"].items()}) if "channel" in value else None
+    epsilon, options = float(value["epsilon"]), {"zone": zone, "channel": channel}
+    return Shield(ruleset.predicates, circuits, epsilon, toolbox=toolbox, open=open or {}, **options)
 
 
 def _rendered(rules: Iterable[Rule]) -> list[tuple[str, str]]:

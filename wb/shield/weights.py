@@ -1,11 +1,14 @@
 """Rule weights from labelled or simulated runs (ShieldAgent, Eq. 6 and Alg. 3, lines 26 to 37).
 
 Each example is one invocation of a circuit's action: per rule, how much better the rule fares when the
-action is taken than when it is not (+1, 0 or -1), and a label: +1 safe, -1 unsafe.  The loss is the
-paper's hinge on P1 - P0 = tanh(D/2), with what the paper leaves open settled here: weights
+action is taken than when it is not (+1, 0 or -1), and a label: +1 safe, -1 unsafe.  With soft evidence an
+example is each way in which the rules may fare, with its probability.  The loss is the paper's hinge on
+P1 - P0 = tanh(D/2), with what the paper leaves open settled here (SPEC section 4, j): weights
 are softplus of free parameters and so never negative, there is a margin, the distance to the decision
 bound epsilon is what is hinged, and a quadratic term pulls every weight towards 1, so that a rule
-that no example exercises keeps its say.
+that no example exercises keeps its say.  How strong that pull must be is for the examples to tell: a rule
+that few of them exercise is let be broken by one that is mislabelled or misread, where the pull is
+weak (`wb.bench.noise` measures it).
 
 Pseudo-labels: simulated runs of a circuit's action where nobody has labelled real ones.
 
@@ -18,9 +21,9 @@ and balance the weights of one circuit, never that a rule is right; they are mar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -28,10 +31,9 @@ from wb.domain.trace import Trace
 from wb.rules.rule import Predicate, Rule
 from wb.rules.truths import readers
 from wb.shield import circuit
+from wb.shield.channel import Channel
 from wb.shield.circuit import Circuit, Kept, Monitor
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from wb.shield.elimination import TooWide
 
 Source = Literal["real", "simulated"]
 PRIOR = 1.0  # the weight of a rule before anything is learned
@@ -40,21 +42,27 @@ PRIOR = 1.0  # the weight of a rule before anything is learned
 @dataclass(frozen=True, slots=True)
 class Examples:
     """Labelled invocations of one action. `differences` has shape (n, rules), values -1, 0, 1; `labels`
-    are +1 (safe) or -1 (unsafe); `undecided` counts the invocations left out because a rule was unknown."""
+    are +1 (safe) or -1 (unsafe); `undecided` counts the invocations left out because a rule was unknown.
+
+    With soft evidence an example has several rows, those from its entry in `starts` to the next one's, and `chances`
+    are their probabilities.
+    """
 
     differences: np.ndarray
     labels: np.ndarray
     source: Source
     undecided: int = 0
+    starts: np.ndarray | None = None
+    chances: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.differences.ndim != 2 or len(self.differences) != len(self.labels):
+        rows = len(self.labels) if self.starts is None else len(self.starts)
+        if self.differences.ndim != 2 or len(self.labels) != rows or self.starts is None and len(self.differences) != rows:
             raise ValueError(
                 f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}"
             )
         if not np.isin(self.labels, (-1, 1)).all():
             raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
-
 
 def _examples(
     of: Circuit, rows: Sequence[Sequence[int]], labels: Sequence[int], source: Source, undecided: int = 0
@@ -63,25 +71,50 @@ def _examples(
     return Examples(table, np.array(labels, dtype=int), source, undecided)
 
 
-def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trace]) -> Examples:
+def observed(
+    of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trace], channel: Channel | None = None
+) -> Examples:
     """The labelled traces whose last step takes the circuit's action, as examples (label -1: to be denied).
 
     A trace on which some rule of the circuit is unknown teaches nothing about its weights and is
-    counted as undecided.
+    counted as undecided.  With a `channel` what is read of the last step is soft evidence.
     """
-    machines, reads = circuit.automata(of.rules), readers(predicates)
+    machines, reads = circuit.automata((*of.rules, *of.laws)), readers(predicates)
     rows, labels, undecided = [], [], 0
     for trace in traces:
         if trace.denied is None or of.action not in reads or not reads[of.action](trace.steps[-1], None):
             continue
         steps = [{name: read(step, None) for name, read in reads.items()} for step in trace.steps]
+        ways = _ways(of, machines, steps, channel)
+        undecided += not ways
+        if ways:
+            rows.append(ways)
+            labels.append(-1 if trace.denied else 1)
+    if channel is None:
+        return _examples(of, [way for ways in rows for way in ways], labels, "real", undecided)
+    counts = np.array([len(ways) for ways in rows], dtype=int)
+    table = np.array([way for ways in rows for way in ways], dtype=int).reshape(-1, len(of.rules))
+    chances = np.array([p for ways in rows for p in ways.values()])
+    return Examples(table, np.array(labels, dtype=int), "real", undecided, np.cumsum(counts) - counts, chances)
+
+
+def _ways(
+    of: Circuit,
+    machines: Mapping[str, Monitor | None],
+    steps: Sequence[Mapping[str, bool | None]],
+    channel: Channel | None,
+) -> dict[tuple[int, ...], float]:
+    """How the rules may fare at the last step, with probabilities; empty where one is unknown."""
+    if channel is None:
         row = differences(of, machines, steps)
-        if row is None:
-            undecided += 1
-            continue
-        rows.append(row)
-        labels.append(-1 if trace.denied else 1)
-    return _examples(of, rows, labels, "real", undecided)
+        return {} if row is None else {tuple(row): 1.0}
+    *before, last = steps
+    told, likely = channel.soften(last)
+    fares = {r.id: circuit.fares(machines[r.id], of.action, (*before, told)) for r in (*of.rules, *of.laws)}
+    try:
+        return circuit.ways(of, fares, likely)
+    except TooWide:
+        return {}
 
 
 def differences(
@@ -106,15 +139,54 @@ class Fit:
     seed: int
 
 
-def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: float, margin: float) -> Tensor:
-    """Eq. 6 before its mean, one value an example: max(0, margin - y (tanh(D/2) - epsilon)), D = differences · weights.
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Eq. 6 on some examples, as a function of the weights; `shares` is what part of its mean each example is."""
 
-    `weights` has shape (rules,), or (rules, runs) for one column a run.  At epsilon = margin = 0 its
-    mean is the printed loss.
-    """
-    relative = (differences @ weights / 2).tanh()
-    labels = labels.reshape(-1, *[1] * (relative.ndim - 1))
-    return (margin - labels * (relative - epsilon)).clamp(min=0)
+    rows: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+    starts: np.ndarray | None
+    chances: np.ndarray | None
+    epsilon: float
+    margin: float
+
+    @classmethod
+    def of(cls, examples: Examples, *, epsilon: float, margin: float, distinct: bool = False) -> Loss:
+        """The loss of all examples; of hard ones that are alike but one where they are to be `distinct`."""
+        rows, labels, counts = examples.differences, examples.labels, np.ones(len(examples.labels))
+        if distinct and examples.starts is None:
+            table, counts = np.unique(np.column_stack([rows, labels]), axis=0, return_counts=True)
+            rows, labels = table[:, :-1], table[:, -1]
+        shares = counts / counts.sum()
+        return cls(rows.astype(float), labels.astype(float), shares, examples.starts, examples.chances, epsilon, margin)
+
+    def some(self, picked: np.ndarray) -> Loss:
+        """The loss of those examples alone, each with the same share."""
+        rows, starts, chances = picked, None, None
+        if self.starts is not None:
+            ways = np.diff(self.starts, append=len(self.rows))[picked]
+            starts = np.cumsum(ways) - ways
+            rows = np.arange(ways.sum()) + np.repeat(self.starts[picked] - starts, ways)
+            chances = self.chances[rows]
+        shares = np.full(len(picked), 1 / len(picked))
+        return replace(self, rows=self.rows[rows], labels=self.labels[picked], shares=shares, starts=starts, chances=chances)
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """The mean of max(0, margin - y (P1 - P0 - epsilon)), and its derivative by each weight.
+
+        P1 - P0 is the expectation of tanh(D/2) over an example's rows, D = row · weights.  At epsilon = margin = 0
+        the loss is the printed one.
+        """
+        ways = np.tanh(self.rows @ weights / 2)
+        relative = ways if self.starts is None else np.add.reduceat(ways * self.chances, self.starts)
+        short = self.margin - self.labels * (relative - self.epsilon)
+        pulls = self.shares * self.labels * (short > 0)
+        slopes = (ways * ways - 1) / 2
+        if self.starts is not None:
+            slopes *= self.chances
+            pulls = np.repeat(pulls, np.diff(self.starts, append=len(ways)))
+        return float(self.shares @ np.maximum(short, 0)), (slopes * pulls) @ self.rows
 
 
 def learn_all(
@@ -126,77 +198,74 @@ def learn_all(
     l2: float = 1e-3,
     rate: float = 0.05,
     epochs: int = 200,
+    batch: int = 0,
     tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> dict[str, tuple[Fit, ...]]:
     """One fit a circuit and seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
-    as P1 - P0; `l2` is the pull towards the prior.  Without examples the weights are the prior.  All
-    fits share their steps and nothing else: each is what it would be alone.  `tell` is told how many
-    epochs are done, and of how many.
+    as P1 - P0; `l2` is the pull towards the prior.  `batch` is how many examples make a step, in an order
+    that the seed draws; 0: all of them.  Without examples the weights are the prior.  `tell` is told how many
+    circuits are done, and of how many.
+
+    Raises:
+        ValueError: the batch is negative.
     """
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    taught = {name: e for name, e in examples.items() if len(e.labels) and seeds}
-    found = {
-        name: tuple(Fit((PRIOR,) * e.differences.shape[1], (), seed) for seed in seeds) for name, e in examples.items()
-    }
-    if not taught:
-        return found
-    blocks = [_distinct(e) for e in taught.values()]
-    differences = torch.block_diag(*(torch.tensor(rows, dtype=torch.float64) for rows, _, _ in blocks))
-    labels = torch.tensor(np.concatenate([labels for _, labels, _ in blocks]), dtype=torch.float64)
-    shares = torch.block_diag(*(torch.tensor(share[None], dtype=torch.float64) for _, _, share in blocks))
-    owners = torch.block_diag(*(torch.ones((1, rows.shape[1]), dtype=torch.float64) for rows, _, _ in blocks))
-    starts = [
-        torch.cat(
-            [
-                torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-                for rows, _, _ in blocks
-            ]
-        )
-        for seed in seeds
-    ]
-    free = torch.log(
-        torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))
-    ).requires_grad_()  # inverse of softplus
-    adam, losses = torch.optim.Adam([free], lr=rate), []
-    with threadpool_limits(1):  # small products: more threads only wait for one another
-        for epoch in range(epochs + 1):
-            weights = torch.nn.functional.softplus(free)
-            pulled = l2 * (owners @ (weights - PRIOR) ** 2)
-            loss = (
-                shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled
-            )  # (circuits, seeds)
-            losses.append(loss.detach().numpy())
-            tell(epoch, epochs)
-            if epoch < epochs:
-                adam.zero_grad()
-                loss.sum().backward()
-                adam.step()
-    return found | _fits(
-        tuple(taught), [rows.shape[1] for rows, _, _ in blocks], weights.detach().numpy(), np.array(losses), seeds
-    )
+    if batch < 0:
+        raise ValueError(f"a batch of 1 or more examples, or 0 for all, was required; got {batch}")
+    found: dict[str, tuple[Fit, ...]] = {}
+    for done, (name, given) in enumerate(examples.items(), 1):
+        loss = Loss.of(given, epsilon=epsilon, margin=margin, distinct=not batch)
+        steps = _Steps(l2, rate, epochs if len(given.labels) else 0, batch)
+        found[name] = tuple([steps.fit(loss, seed) for seed in seeds])
+        tell(done, len(examples))
+    return found
 
 
-def _distinct(examples: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct examples: their differences, their labels, and the share of all that each stands for."""
-    table, counts = np.unique(np.column_stack([examples.differences, examples.labels]), axis=0, return_counts=True)
-    return table[:, :-1], table[:, -1], counts / counts.sum()
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Gradient descent by Adam (Kingma & Ba 2015) on the free parameters of softplus."""
 
+    l2: float
+    rate: float
+    epochs: int
+    batch: int
 
-def _fits(
-    names: Sequence[str], sizes: Sequence[int], weights: np.ndarray, losses: np.ndarray, seeds: Sequence[int]
-) -> dict[str, tuple[Fit, ...]]:
-    """The fits of each circuit out of the common arrays: weights (rules, seeds), losses (epochs, circuits, seeds)."""
-    parts = np.split(weights, np.cumsum(sizes)[:-1])
-    return {
-        name: tuple(
-            Fit(tuple(part[:, j].tolist()), tuple(losses[:, i, j].tolist()), seed) for j, seed in enumerate(seeds)
-        )
-        for i, (name, part) in enumerate(zip(names, parts, strict=True))
-    }
+    def fit(self, loss: Loss, seed: int) -> Fit:
+        rng, rules = np.random.default_rng(seed), loss.rows.shape[1]
+        if not len(loss.labels):
+            return Fit((PRIOR,) * rules, (), seed)
+        free = np.log(np.expm1(PRIOR * np.exp(0.25 * rng.standard_normal(rules))))  # inverse of softplus
+        mean, square, losses, steps = np.zeros(rules), np.zeros(rules), [], 0
+        for _ in range(self.epochs):
+            if self.batch:
+                losses.append(self._penalised(loss, free)[0])
+            for part in self._parts(loss, rng):
+                value, slope = self._penalised(part, free)
+                steps += 1
+                mean += 0.1 * (slope - mean)
+                square += 0.001 * (slope * slope - square)
+                free -= self.rate * mean / (1 - 0.9**steps) / (np.sqrt(square / (1 - 0.999**steps)) + 1e-8)
+            if not self.batch:
+                losses.append(value)
+        losses.append(self._penalised(loss, free)[0])
+        return Fit(tuple(np.logaddexp(0, free).tolist()), tuple(losses), seed)
+
+    def _parts(self, loss: Loss, rng: np.random.Generator) -> Iterator[Loss]:
+        """What each step of an epoch learns from: every example once."""
+        if not self.batch:
+            yield loss
+            return
+        order = rng.permutation(len(loss.labels))
+        for at in range(0, len(order), self.batch):
+            yield loss.some(order[at : at + self.batch])
+
+    def _penalised(self, loss: Loss, free: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss with its pull towards the prior, and its derivative by each free parameter."""
+        weights = np.logaddexp(0, free)
+        value, slope = loss(weights)
+        away = weights - PRIOR
+        return value + self.l2 * float(away @ away), -(slope + 2 * self.l2 * away) * np.expm1(-weights)
 
 
 def best(fits: Sequence[Fit]) -> Fit:
@@ -242,11 +311,12 @@ def examples(
     *,
     seed: int = 0,
     pairs: int = 100,
+    channel: Channel | None = None,
 ) -> dict[str, Examples]:
     """For each circuit its labelled runs where there are any that are decided, else simulated ones."""
     found, rng = {}, np.random.default_rng(seed)
     for action, of in circuits.items():
-        real = observed(of, predicates, traces)
+        real = observed(of, predicates, traces, channel)
         found[action] = real if len(real.labels) else simulated(of, known, rng, pairs=pairs)
     return found
 
