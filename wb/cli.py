@@ -1,5 +1,5 @@
-"""The command line: `wb run`, `sweep`, `tour`, `lab`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`,
-`report`, `export`, `check`.
+"""The command line: `wb run`, `sweep`, `tour`, `lab`, `judge`, `weigh`, `live`, `proxy`, `diff`, `tools`, `verify`,
+`show`, `report`, `export`, `check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -228,6 +228,40 @@ def judge(
             lines.insert(0, f"near misses: {near} of {right} calls rightly allowed rest on facts not looked up before")
         for line in lines:
             print(line, file=sys.stderr if as_json else sys.stdout)
+
+
+@app.command()
+def weigh(
+    policy: Policy,
+    oracle: Annotated[Path, typer.Option(metavar="FILE", help="A Python file with violated(tool, call, facts, done).")],
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The table.")],
+    noise: Annotated[str, typer.Option(metavar="P,…", help="How often a fact of a page is missing or wrong.")] = "0,.1",
+    learn: Annotated[str, typer.Option(metavar="SEED,…", help="Seeds to learn from, two or more.")] = "100,101,102",
+    calibrate: Annotated[str, typer.Option(metavar="SEED,…", help="Seeds that prove a bound.")] = "200",
+    measure: Annotated[str, typer.Option(metavar="SEED,…", help="Seeds to measure on.")] = "1,2,3",
+    size: Annotated[int, typer.Option(metavar="N", help="Instructions of a seed, three runs each.")] = 160,
+    alpha: Annotated[float, typer.Option(metavar="A", help="The part of safe calls that may be denied.")] = 0.05,
+) -> None:
+    """Measure on a scripted environment what learned weights are worth beside weights of 1, hard rules and guards.
+
+    The policy's folder holds its world.yaml (wb.bench.world). What is learned, calibrated and measured on are other
+    seeds; each row is paired with weights of 1 by McNemar's test.
+    """
+    import runpy
+
+    from wb.bench import weighing
+    from wb.domain import policy as documents
+
+    numbers = [[int(seed) for seed in some.split(",")] for some in (learn, calibrate, measure)]
+    built, place = _built(policy, None), documents.place(policy)
+    code = {name: built.guards[name] for name in ("toolguard", "veriguard")}
+    known = runpy.run_path(str(oracle))["violated"]
+    setting = weighing.Setting(place, known, built.shield, code, built.quotes, *numbers, size=size, alpha=alpha)
+    with _stoppable():
+        rows = weighing.measure(setting, [float(one) for one in noise.split(",")], lambda m: print(m, file=sys.stderr))
+    with out.open("w", encoding="utf-8") as file:
+        weighing.write(rows, file)
+    print(weighing.table(rows))
 
 
 @app.command()

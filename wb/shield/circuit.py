@@ -460,7 +460,7 @@ def _consistent(laws: Sequence[Table]) -> bool | None:
         return None
 
 
-def _touching(laws: Sequence[Table], factors: Iterable[Factor | Table]) -> list[Table]:
+def _touching(laws: Sequence[Table], factors: Iterable[Factor]) -> list[Table]:
     """The physical rules that share an unknown with a rule, or with another one that does."""
     names = {name for one in factors for name in one.scope}
     while more := {n for law in laws if not names.isdisjoint(law.scope) for n in law.scope} - names:
@@ -522,10 +522,11 @@ def _chance(name: str, probability: float) -> Table:
 
 def ways(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any] = NONE) -> dict[tuple[int, ...], Any]:
     """How the rules may fare together: by the difference of each (kept if the action is taken minus if it is left, -1,
-    0 or 1) the probability, given that the physical rules hold; empty where what is not likely to a known degree matters.
+    0 or 1) the probability, given that the physical rules hold.  Empty where what is not likely to a known degree matters,
+    or physical rules leave nothing possible.
 
     `likely` holds probabilities as of `infer`, or an array of them for each unknown, of as many steps: then so do the
-    results.  The rules' weights play no part, so that weights can be learned from it.
+    results, nan where nothing is possible.  The rules' weights play no part, so that weights can be learned from it.
 
     Raises:
         TooWide: more than `WIDTH` unknowns hang together.
@@ -542,14 +543,27 @@ def ways(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any]
             base += next(iter(codes.values()))
         else:
             tables.append(Table(one.scope, {v: {code: 1.0} for v, code in codes.items()}))
-    laws = _touching(laws, tables)
     names = {name for table in (*tables, *laws) for name in table.scope}
     if names - likely.keys():
         return {}
     chances = [Table((n,), {(True,): {0: likely[n]}, (False,): {0: 1.0 - likely[n]}}) for n in sorted(names)]
     found = elimination.eliminate([*tables, *laws, *chances], CODES).rows.get((), {})
     total = sum(found.values())
+    if isinstance(total, float | int) and not total:
+        return {}
     return {_decoded(base + code, len(circuit.rules)): p / total for code, p in found.items()}
+
+
+def expectation(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any]) -> Any:
+    """P1 - P0 over soft evidence, as `infer` has it where that covers all that matters; of many steps at once where
+    `likely` holds arrays.  None as `ways` is empty, nan where hard or physical rules contradict.
+
+    Raises:
+        TooWide: more than `WIDTH` unknowns hang together, or rules may fare in more than 2 ** `WIDTH` ways.
+    """
+    found = ways(circuit, fares, likely)
+    sums = {row: sum(w * gain for w, gain in zip(circuit.weights, row, strict=True) if gain) for row in found}
+    return sum(p * relative(sums[row]) for row, p in found.items()) if found else None
 
 
 CODES = Algebra(operator.add, operator.mul, operator.add, {0: 1.0})  # of a rule's difference a digit to the base 3

@@ -19,7 +19,7 @@ Value = Mapping[Hashable, float]
 
 
 class TooWide(ValueError):
-    """More than `WIDTH` unknowns hang together."""
+    """More than `WIDTH` unknowns hang together, or a value has more than 2 ** `WIDTH` entries."""
 
 
 class Table(NamedTuple):
@@ -32,7 +32,8 @@ class Table(NamedTuple):
 class Algebra(NamedTuple):
     """How values are multiplied (`key` and `number` of two entries) and added (`join` of two numbers of one key).
 
-    `number` must distribute over `join`; `unit` is the value that changes nothing.
+    `number` must distribute over `join`; `unit` is the value that changes nothing.  A number may be an array, of many
+    steps at once, where `number` and `join` work on arrays.
     """
 
     key: Callable[[Hashable, Hashable], Hashable]
@@ -45,6 +46,8 @@ class Algebra(NamedTuple):
         found: dict[Hashable, float] = {}
         for (a, x), (b, y) in product(one.items(), other.items()):
             self._add(found, self.key(a, b), self.number(x, y))
+        if len(found) > 1 << WIDTH:
+            raise TooWide(f"a value of at most {1 << WIDTH} entries was required; got {len(found)}")
         return found
 
     def sum(self, values: Iterable[Value]) -> Value:

@@ -80,41 +80,52 @@ def observed(
     counted as undecided.  With a `channel` what is read of the last step is soft evidence.
     """
     machines, reads = circuit.automata((*of.rules, *of.laws)), readers(predicates)
-    rows, labels, undecided = [], [], 0
+    read, labels = [], []
     for trace in traces:
         if trace.denied is None or of.action not in reads or not reads[of.action](trace.steps[-1], None):
             continue
-        steps = [{name: read(step, None) for name, read in reads.items()} for step in trace.steps]
-        ways = _ways(of, machines, steps, channel)
-        undecided += not ways
-        if ways:
-            rows.append(ways)
-            labels.append(-1 if trace.denied else 1)
-    if channel is None:
-        return _examples(of, [way for ways in rows for way in ways], labels, "real", undecided)
-    counts = np.array([len(ways) for ways in rows], dtype=int)
-    table = np.array([way for ways in rows for way in ways], dtype=int).reshape(-1, len(of.rules))
-    chances = np.array([p for ways in rows for p in ways.values()])
-    return Examples(table, np.array(labels, dtype=int), "real", undecided, np.cumsum(counts) - counts, chances)
+        read.append([{name: read(step, None) for name, read in reads.items()} for step in trace.steps])
+        labels.append(-1 if trace.denied else 1)
+    if channel is not None:
+        return _soft(of, machines, read, labels, channel)
+    rows = [differences(of, machines, steps) for steps in read]
+    kept = [(row, label) for row, label in zip(rows, labels, strict=True) if row is not None]
+    return _examples(of, [row for row, _ in kept], [label for _, label in kept], "real", len(rows) - len(kept))
 
 
-def _ways(
+def _soft(
     of: Circuit,
     machines: Mapping[str, Monitor | None],
-    steps: Sequence[Mapping[str, bool | None]],
-    channel: Channel | None,
-) -> dict[tuple[int, ...], float]:
-    """How the rules may fare at the last step, with probabilities; empty where one is unknown."""
-    if channel is None:
-        row = differences(of, machines, steps)
-        return {} if row is None else {tuple(row): 1.0}
-    *before, last = steps
-    told, likely = channel.soften(last)
-    fares = {r.id: circuit.fares(machines[r.id], of.action, (*before, told)) for r in (*of.rules, *of.laws)}
-    try:
-        return circuit.ways(of, fares, likely)
-    except TooWide:
-        return {}
+    read: Sequence[Sequence[Mapping[str, bool | None]]],
+    labels: Sequence[int],
+    channel: Channel,
+) -> Examples:
+    """Examples over a channel: those of which the same is certain at once."""
+    alike: dict[tuple, list[tuple[int, dict[str, float], list[Mapping]]]] = {}
+    for label, (*before, last) in zip(labels, read, strict=True):
+        told, likely = channel.soften(last)
+        steps = [*before, told]
+        alike.setdefault(tuple(tuple(step.values()) for step in steps), []).append((label, likely, steps))
+    rows, chances, kept, counts, undecided = [np.zeros((0, len(of.rules)), int)], [np.zeros(0)], [], [], 0
+    for group in alike.values():
+        fares = {r.id: circuit.fares(machines[r.id], of.action, group[0][2]) for r in (*of.rules, *of.laws)}
+        likely = {name: np.array([one[name] for _, one, _ in group]) for name in channel.chances}
+        try:
+            with np.errstate(invalid="ignore"):
+                ways = circuit.ways(of, fares, likely)
+        except TooWide:
+            ways = {}
+        table = np.array([np.broadcast_to(p, len(group)) for p in ways.values()]).reshape(-1, len(group))  # (ways, steps)
+        possible = np.isfinite(table).all(axis=0) & (len(ways) > 0)
+        undecided += int((~possible).sum())
+        rows.append(np.tile(np.array(list(ways), dtype=int).reshape(-1, len(of.rules)), (int(possible.sum()), 1)))
+        chances.append(table.T[possible].ravel())
+        kept += [label for (label, _, _), ok in zip(group, possible, strict=True) if ok]
+        counts += [len(ways)] * int(possible.sum())
+    starts = np.cumsum(counts, dtype=int) - np.array(counts, dtype=int)
+    return Examples(
+        np.concatenate(rows), np.array(kept, dtype=int), "real", undecided, starts, np.concatenate(chances)
+    )
 
 
 def differences(
@@ -179,14 +190,21 @@ class Loss:
         the loss is the printed one.
         """
         ways = np.tanh(self.rows @ weights / 2)
-        relative = ways if self.starts is None else np.add.reduceat(ways * self.chances, self.starts)
-        short = self.margin - self.labels * (relative - self.epsilon)
+        short = self.margin - self.labels * (self._relative(ways) - self.epsilon)
         pulls = self.shares * self.labels * (short > 0)
         slopes = (ways * ways - 1) / 2
         if self.starts is not None:
             slopes *= self.chances
             pulls = np.repeat(pulls, np.diff(self.starts, append=len(ways)))
         return float(self.shares @ np.maximum(short, 0)), (slopes * pulls) @ self.rows
+
+    def right(self, weights: np.ndarray) -> int:
+        """How many examples Eq. 5 decides as their labels say: P1 - P0 >= epsilon where they are safe."""
+        relative = self._relative(np.tanh(self.rows @ weights / 2))
+        return int(((relative >= self.epsilon) == (self.labels > 0)).sum())
+
+    def _relative(self, ways: np.ndarray) -> np.ndarray:
+        return ways if self.starts is None else np.add.reduceat(ways * self.chances, self.starts)
 
 
 def learn_all(
@@ -266,6 +284,54 @@ class _Steps:
         value, slope = loss(weights)
         away = weights - PRIOR
         return value + self.l2 * float(away @ away), -(slope + 2 * self.l2 * away) * np.expm1(-weights)
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """The examples of several parts, of one circuit and one kind, together."""
+    sizes = np.cumsum([0, *(len(part.differences) for part in parts)])
+    starts = [part.starts + size for part, size in zip(parts, sizes, strict=False) if part.starts is not None]
+    whole = [np.concatenate([getattr(part, name) for part in parts]) for name in ("differences", "labels")]
+    undecided = sum(part.undecided for part in parts)
+    if not starts:
+        return Examples(*whole, parts[0].source, undecided)
+    return Examples(
+        *whole, parts[0].source, undecided, np.concatenate(starts), np.concatenate([part.chances for part in parts])
+    )
+
+
+def learned_at(
+    examples: Mapping[str, Examples], l2: float, *, epsilon: float, margin: float, epochs: int = 200
+) -> dict[str, tuple[float, ...]]:
+    """The weights of each circuit by that pull, from one start; the prior where it is infinite."""
+    if l2 == np.inf:
+        return {name: (PRIOR,) * given.differences.shape[1] for name, given in examples.items()}
+    fits = learn_all(examples, (0,), epsilon=epsilon, margin=margin, l2=l2, epochs=epochs)
+    return {name: fit.weights for name, (fit,) in fits.items()}
+
+
+def pull(
+    folds: Sequence[Mapping[str, Examples]], pulls: Sequence[float], *, epsilon: float, margin: float, epochs: int = 200
+) -> float:
+    """The strength of the pull towards the prior by which most examples of a fold come out right, learned from all other
+    folds; of equals the first.  An infinite one is the prior itself: nothing is learned.
+
+    Raises:
+        ValueError: there are fewer than two folds.
+    """
+    if len(folds) < 2:
+        raise ValueError(f"two folds or more were required, to learn from some and try on another; got {len(folds)}")
+
+    def right(l2: float) -> int:
+        hits = 0
+        for i, held in enumerate(folds):
+            others = [fold for j, fold in enumerate(folds) if j != i]
+            taught = {name: joined([fold[name] for fold in others]) for name in held}
+            learned = learned_at(taught, l2, epsilon=epsilon, margin=margin, epochs=epochs)
+            losses = {name: Loss.of(given, epsilon=epsilon, margin=margin) for name, given in held.items()}
+            hits += sum(loss.right(np.array(learned[name])) for name, loss in losses.items() if len(loss.labels))
+        return hits
+
+    return max(pulls, key=right)
 
 
 def best(fits: Sequence[Fit]) -> Fit:
