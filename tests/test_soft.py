@@ -137,10 +137,11 @@ def test_the_pull_is_chosen_on_folds_that_were_not_learned_from():
     """A rule that cries wolf in every fold is to be let go of; one that did so in a single fold is not."""
     rng = np.random.default_rng(0)
     wolf = [weights.Examples(np.full((12, 1), -1), np.full(12, 1), "real") for _ in range(3)]
-    assert weights.pull([{"a": one} for one in wolf], (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == 1e-3
+    one = {"a": (1.0,)}
+    assert weights.pull([{"a": some} for some in wolf], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == 1e-3
     odd = [weights.Examples(np.full((3, 1), -1), np.array([1, 1, -1]), "real")]
     odd += [weights.Examples(np.full((3, 1), -1), rng.choice([-1], 3), "real") for _ in range(3)]
-    assert weights.pull([{"a": one} for one in odd], (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == np.inf
-    assert weights.learned_at({"a": wolf[0]}, np.inf, epsilon=-0.4, margin=0.3) == {"a": (1.0,)}
+    assert weights.pull([{"a": some} for some in odd], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == np.inf
+    assert weights.learned_at({"a": wolf[0]}, one, np.inf, epsilon=-0.4) == {"a": (1.0,)}
     with pytest.raises(ValueError, match="two folds or more"):
-        weights.pull([{"a": wolf[0]}], (np.inf,), epsilon=-0.4, margin=0.3)
+        weights.pull([{"a": wolf[0]}], one, (np.inf,), epsilon=-0.4, margin=0.3)

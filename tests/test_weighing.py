@@ -38,7 +38,7 @@ def given() -> tuple[Shield, dict[str, str]]:
 
 
 SHIELD, QUOTES = given()
-SETTING = Setting(FOLDER, shopping.violated, SHIELD, {"same": SHIELD}, QUOTES, [100, 101], [200], [1], size=40, alpha=0.1)
+SETTING = Setting(FOLDER, shopping.violated, SHIELD, {"same": SHIELD}, QUOTES, [100, 101], [200], [1], size=24, alpha=0.1)
 
 
 @pytest.fixture(scope="module")

@@ -228,3 +228,13 @@ def test_bad_examples_are_refused(rows, labels, message):
 def test_the_best_of_no_fits_is_an_error():
     with pytest.raises(ValueError, match="at least one fit"):
         weights.best(())
+
+
+def test_a_hard_rule_keeps_its_weight_and_a_soft_one_is_pulled_to_its_own():
+    data = examples([[-1, 0, 0], [0, -1, 0], [0, 0, -1], [-1, -1, 0]], [1, 1, 1, 1])
+    (fit,) = weights.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, l2=10.0, epochs=800)[""]
+    assert fit.weights[0] == math.inf and fit.weights[1:] == pytest.approx((0.5, 1.0), abs=0.05)
+    (free,) = weights.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, epsilon=-0.4, margin=0.3)[""]
+    assert free.weights[0] == math.inf and max(free.weights[1:]) < 0.5, "labels that say they are fine let both go"
+    nothing = Examples(np.zeros((0, 2)), np.zeros(0), "real")
+    assert learn(nothing, priors={"": (math.inf, 0.5)}).weights == (math.inf, 0.5)

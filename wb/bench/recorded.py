@@ -20,7 +20,7 @@ import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -244,6 +244,14 @@ def learning(
 def part(run: str, seed: int = 0) -> Split:
     """On which side of the split a run is: half of all names each, told by SHA-256 of the seed and the name."""
     return "learning" if hashlib.sha256(f"{seed}:{run}".encode()).digest()[0] % 2 else "held out"
+
+
+def halved(some: Labelled, seed: int = 0) -> tuple[Labelled, tuple[Trace, ...]]:
+    """What weights are learned from, and the calls of the other half of its runs, which are set aside to prove bounds."""
+    runs = {one.id: one.id.rpartition("#")[0] or one.id for one in some.traces}
+    aside = {name for name, run in runs.items() if part(f"{run} is set aside", seed) == "held out"}
+    kept, others = (tuple(t for t in some.traces if (t.id in aside) is away) for away in (False, True))
+    return replace(some, traces=kept), others
 
 
 def labelled(runs: Iterable[Run]) -> tuple[Trace, ...]:

@@ -1,11 +1,11 @@
 """Whether learned weights earn their place: guards on scripted environments at several noises, on seeds kept apart.
 
-Of each noise the same runs are judged by weights that are all 1 (`unit`), rules that admit no breach (`hard`), weights
+Of each noise the same runs are judged by weights before learning, all 1 (`unit`), rules that admit no breach (`hard`), weights
 learned from other seeds (`learned`), and both over a channel (`soft`: what is read of a page is soft evidence, counted
 on the other seeds by runs of which somebody knows what was so); by a bound on safe calls denied (`alpha`), calibrated
-on a third set of seeds; and by guards of code (`wb weigh`).  How strongly weights are pulled towards 1 is cross-validated over the
-seeds that are learned from, and so is whether they move at all; epsilon over a channel is the one that is right most
-often there.  ACC, FPR and ARR are those of `wb.bench.recall`, with 95 % Wilson intervals; McNemar's exact test is
+on a third set of seeds; and by guards of code (`wb weigh`).  How strongly weights are pulled towards 1, and whether
+they move at all, is cross-validated over the seeds that are learned from (`weights.pull`); epsilon over a channel is
+the one that is right most often there.  ACC, FPR and ARR are those of `wb.bench.recall`, with 95 % Wilson intervals; McNemar's exact test is
 paired by sample against `unit`.  `safe denied` is of safe calls, undecided ones not counted: what `alpha` bounds.
 """
 
@@ -15,7 +15,6 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import TextIO
 
@@ -29,7 +28,7 @@ from wb.domain.trace import Trace
 from wb.rules.truths import readers
 from wb.shield import channel, weights
 from wb.shield.channel import Channel
-from wb.shield.circuit import HARD
+from wb.shield.circuit import FIRST, HARD, Circuit
 from wb.shield.shield import Shield
 from wb.shield.weights import Examples, Loss
 
@@ -132,7 +131,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | None, float | None]]:
     """Every method, with the pull and the epsilon that were chosen for it; `unit` comes first."""
-    plain = _weighed(setting.shield, lambda action, rules: (weights.PRIOR,) * rules)
+    plain = _weighed(setting.shield, lambda c: [FIRST[rule.force] for rule in c.rules])
     seen = {seed: _labelled(setting.made((seed,), noise)) for seed in setting.learn}
     truth = {seed: _labelled(setting.made((seed,), 0)) for seed in setting.learn}
     pairs = [pair for seed in setting.learn for pair in zip(_told(plain, seen[seed]), _told(plain, truth[seed]), strict=True)]
@@ -142,10 +141,11 @@ def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | No
         folds = [weights.examples(base.circuits, base.predicates, seen[s], (), pairs=0, channel=base.channel) for s in seen]
         epsilon = base.epsilon if base.channel is None else _bound(base, folds)
         options = {"epsilon": epsilon, "margin": margin}
-        l2 = weights.pull(folds, PULLS, **options)
+        priors = {action: c.weights for action, c in base.circuits.items()}
+        l2 = weights.pull(folds, priors, PULLS, **options)
         whole = {name: weights.joined([fold[name] for fold in folds]) for name in base.circuits}
-        found = weights.learned_at(whole, l2, **options)
-        return replace(_weighed(base, lambda action, rules: found[action]), epsilon=epsilon), l2, epsilon
+        found = weights.learned_at(whole, priors, l2, **options)
+        return replace(_weighed(base, lambda c: found[c.action]), epsilon=epsilon), l2, epsilon
 
     soft, soft_l2, epsilon = learned(replace(plain, channel=heard), MARGIN)
     hard, hard_l2, _ = learned(plain, 0.3)
@@ -154,7 +154,7 @@ def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | No
     soft_unit = replace(plain, channel=heard, epsilon=epsilon)
     return {
         UNIT: (plain, None, plain.epsilon),
-        "hard": (_weighed(plain, lambda action, rules: (HARD,) * rules), None, None),
+        "hard": (_weighed(plain, lambda c: (HARD,) * len(c.rules)), None, None),
         "learned": (hard, hard_l2, hard.epsilon),
         "unit, soft": (soft_unit, None, epsilon),
         SOFT: (soft, soft_l2, epsilon),
@@ -163,9 +163,9 @@ def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | No
     }
 
 
-def _weighed(base: Shield, of: Callable[[str, int], Sequence[float]]) -> Shield:
-    """The shield with other weights: by action and number of rules."""
-    circuits = {a: replace(c, weights=tuple(of(a, len(c.rules)))) for a, c in base.circuits.items()}
+def _weighed(base: Shield, of: Callable[[Circuit], Sequence[float]]) -> Shield:
+    """The shield with other weights."""
+    circuits = {action: replace(c, weights=tuple(of(c))) for action, c in base.circuits.items()}
     return replace(base, circuits=circuits)
 
 
@@ -175,7 +175,7 @@ def _bound(base: Shield, folds: Sequence[Mapping[str, Examples]]) -> float:
     given = [fold[action] for fold in folds for action in base.circuits if len(fold[action].labels)]
 
     def right(epsilon: float) -> int:
-        return sum(Loss.of(e, epsilon=epsilon, margin=0).right(np.ones(e.differences.shape[1])) for e in given)
+        return sum(Loss.of(e, epsilon=epsilon, margin=0).right(np.ones(e.differences.shape[1])).sum() for e in given)
 
     hits = [right(epsilon) for epsilon in grid]
     first = [epsilon for epsilon, hit in zip(grid, hits, strict=True) if hit == max(hits)]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from wb.logic import decide, syntax
 from wb.logic.automaton import AutomatonError
@@ -35,8 +35,9 @@ from wb.logic.formula import (
     variables,
 )
 from wb.rules import physical, residual
-from wb.rules.rule import Predicate, Rule, RuleSet, rename
+from wb.rules.rule import Force, Predicate, Rule, RuleSet, rename
 
+FORCES = get_args(Force)  # strongest first
 NEGATIVE = re.compile(
     r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing"
 )
@@ -175,6 +176,8 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
         return Gated(
             ruleset, replace(record, certificate="other rules that imply this action rule were required; got none")
         )
+    if weaker := [r.id for r in others if FORCES.index(r.force) > FORCES.index(rule.force)]:
+        return Gated(ruleset, replace(record, certificate=f"{', '.join(weaker)} can be outweighed where {rule.id} cannot"))
     background = physical.relevant(known, rule.formula, *(r.formula for r in others))
     problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
     if problem:

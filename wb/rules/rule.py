@@ -104,13 +104,19 @@ def called(path: Path, tools: Sequence[str] = ()) -> str:
 
 
 Modality = Literal["forbid", "permit_only_if", "oblige"]
+Force = Literal["hard", "learned", "soft"]
 RuleType = Literal["action", "physical"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. `clause` names the clause it was read from, `quote` is that clause's verbatim text,
-    `parents` the rules that a refinement made it from."""
+    `parents` the rules that a refinement made it from.
+
+    `force` says what a breach of it weighs for a shield: *hard* more than anything, whatever is learned; *learned* begins
+    at 1; *soft*, of a sentence that advises, begins so light that it denies with another one alone and others outweigh
+    it (`circuit.FIRST`).  Guards of code keep every rule.
+    """
 
     id: str
     text: str
@@ -120,6 +126,7 @@ class Rule:
     clause: str = ""
     quote: str = ""
     parents: tuple[str, ...] = ()
+    force: Force = "learned"
 
     @property
     def predicates(self) -> tuple[str, ...]:

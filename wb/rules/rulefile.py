@@ -10,7 +10,8 @@
         formula: ALWAYS (pays IMPLIES of_age)
         modality: permit_only_if
 
-A rule's modality is forbid, permit_only_if or oblige, and need not stand where the formula says it.  A test is CEL
+A rule's modality is forbid, permit_only_if or oblige, and need not stand where the formula says it; its `force` is hard
+or soft (advice) where it is not what is learned.  A test is CEL
 (`logic.facts`); where it reads `call`, the predicate's tools say whose calls.  `objects: [call.id]` of a predicate
 lists the arguments that tell its objects, and a rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`,
 meaning all of them.  `ONCE[<= 24h]` and `COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of
@@ -25,7 +26,7 @@ twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
@@ -37,7 +38,7 @@ from wb.logic import cel, facts, syntax
 from wb.logic.facts import FactError
 from wb.logic.wording import shortened
 from wb.rules import residual
-from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
+from wb.rules.rule import Force, Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 
 if TYPE_CHECKING:
     import yaml
@@ -86,6 +87,12 @@ class RuleForm(Form):
     clause: str = ""
     quote: str = ""
     parents: list[str] = []
+    force: Force = "learned"
+
+    @pydantic.model_serializer(mode="wrap")
+    def _brief(self, dump: Callable[[RuleForm], dict[str, Any]]) -> dict[str, Any]:
+        """Every key, but for a force that nobody gave: files and digests of before stay as they were."""
+        return {key: value for key, value in dump(self).items() if (key, value) != ("force", "learned")}
 
 
 class _Named(Form):
@@ -170,6 +177,7 @@ def _form(ruleset: RuleSet) -> _File:
                 clause=r.clause,
                 quote=r.quote,
                 parents=list(r.parents),
+                force=r.force,
             )
             for r in ruleset.rules
         ],
@@ -283,7 +291,7 @@ class Written:
         if modality is None:
             wanted = f"one of {list(get_args(Modality))} was required, for the formula does not say it"
             self.refuse((*loc, "modality"), f"{wanted}; got none")
-        return Rule(name, row.text, formula, modality, row.type, row.clause, row.quote, tuple(row.parents))
+        return Rule(name, row.text, formula, modality, row.type, row.clause, row.quote, tuple(row.parents), row.force)
 
 
 # ---- YAML that a person writes ------------------------------------------------------------------

@@ -32,6 +32,7 @@ from wb.shield.elimination import WIDTH, Algebra, Table, TooWide
 
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
 HARD = math.inf
+FIRST = {"hard": HARD, "learned": 1.0, "soft": 0.5}  # weights before anything is learned
 PLACES = 1 << WIDTH  # states and letters that an automaton is followed through at once; with more it may be anywhere
 WORKED = 1 << 10  # of one whose entries are worked out when they are read, at some microseconds each
 ROUNDING = 1e-12  # of D: bounds that are nearer to each other are one number
@@ -92,7 +93,8 @@ def build(
 ) -> dict[str, Circuit]:
     """The circuit of every action, from the ids of its rules (`cluster.by_action`) and its weights by rule id.
 
-    Each circuit has weights of its own (theta_a); an action rule without one weighs 1, a physical rule has none.
+    Each circuit has weights of its own (theta_a); a rule without one weighs what its force says (`FIRST`), a hard rule
+    always, and a physical rule has none.
     """
     rules = {rule.id: rule for rule in ruleset.rules}
     found = {}
@@ -100,7 +102,8 @@ def build(
         mine = tuple(rules[i] for i in ids if rules[i].type == "action")
         weighed = (weights or {}).get(action, {})
         laws = tuple(rules[i] for i in ids if rules[i].type == "physical")
-        found[action] = Circuit(action, mine, tuple(weighed.get(r.id, 1.0) for r in mine), laws)
+        own = tuple(HARD if r.force == "hard" else weighed.get(r.id, FIRST[r.force]) for r in mine)
+        found[action] = Circuit(action, mine, own, laws)
     return found
 
 

@@ -414,7 +414,8 @@ class ShieldWatch:
             return Verdict("deny", reason, violated, quotes=quotes)
         unsure = [action for action, answer in safe.items() if answer is None]
         if not unsure:
-            return Verdict("allow", margins)
+            against = dict.fromkeys(rule for one in inferred.values() for rule in one.violated)
+            return Verdict("allow", f"{margins}; against it: {self._sentences(against)}" if against else margins)
         rules = dict.fromkeys(name for action in unsure for name in inferred[action].unknown)
         facts = tuple(dict.fromkeys(fact for action in unsure for fact in self._deciding(action, told, step)))
         said = f"; it depends on what is not known: {', '.join(facts)}" if facts else ""

@@ -21,8 +21,10 @@ and balance the weights of one circuit, never that a rule is right; they are mar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -32,11 +34,13 @@ from wb.rules.rule import Predicate, Rule
 from wb.rules.truths import readers
 from wb.shield import circuit
 from wb.shield.channel import Channel
-from wb.shield.circuit import Circuit, Kept, Monitor
+from wb.shield.circuit import HARD, Circuit, Kept, Monitor
 from wb.shield.elimination import TooWide
 
 Source = Literal["real", "simulated"]
 PRIOR = 1.0  # the weight of a rule before anything is learned
+SURE = 0.05  # of an exact sign test
+BREACH = 60.0  # what a hard rule weighs while others are learned: more than all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +202,10 @@ class Loss:
             pulls = np.repeat(pulls, np.diff(self.starts, append=len(ways)))
         return float(self.shares @ np.maximum(short, 0)), (slopes * pulls) @ self.rows
 
-    def right(self, weights: np.ndarray) -> int:
-        """How many examples Eq. 5 decides as their labels say: P1 - P0 >= epsilon where they are safe."""
+    def right(self, weights: np.ndarray) -> np.ndarray:
+        """Which examples Eq. 5 decides as their labels say: P1 - P0 >= epsilon where they are safe."""
         relative = self._relative(np.tanh(self.rows @ weights / 2))
-        return int(((relative >= self.epsilon) == (self.labels > 0)).sum())
+        return (relative >= self.epsilon) == (self.labels > 0)
 
     def _relative(self, ways: np.ndarray) -> np.ndarray:
         return ways if self.starts is None else np.add.reduceat(ways * self.chances, self.starts)
@@ -217,13 +221,15 @@ def learn_all(
     rate: float = 0.05,
     epochs: int = 200,
     batch: int = 0,
+    priors: Mapping[str, Sequence[float]] = MappingProxyType({}),
     tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> dict[str, tuple[Fit, ...]]:
     """One fit a circuit and seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
     as P1 - P0; `l2` is the pull towards the prior.  `batch` is how many examples make a step, in an order
-    that the seed draws; 0: all of them.  Without examples the weights are the prior.  `tell` is told how many
+    that the seed draws; 0: all of them.  `priors` are the weights before learning, by circuit and rule, 1 where none are
+    given: a hard rule keeps its own.  Without examples the weights are the prior.  `tell` is told how many
     circuits are done, and of how many.
 
     Raises:
@@ -234,7 +240,8 @@ def learn_all(
     found: dict[str, tuple[Fit, ...]] = {}
     for done, (name, given) in enumerate(examples.items(), 1):
         loss = Loss.of(given, epsilon=epsilon, margin=margin, distinct=not batch)
-        steps = _Steps(l2, rate, epochs if len(given.labels) else 0, batch)
+        prior = np.array(priors.get(name, (PRIOR,) * given.differences.shape[1]), dtype=float)
+        steps = _Steps(prior, l2, rate, epochs, batch)
         found[name] = tuple([steps.fit(loss, seed) for seed in seeds])
         tell(done, len(examples))
     return found
@@ -244,6 +251,7 @@ def learn_all(
 class _Steps:
     """Gradient descent by Adam (Kingma & Ba 2015) on the free parameters of softplus."""
 
+    prior: np.ndarray
     l2: float
     rate: float
     epochs: int
@@ -252,8 +260,9 @@ class _Steps:
     def fit(self, loss: Loss, seed: int) -> Fit:
         rng, rules = np.random.default_rng(seed), loss.rows.shape[1]
         if not len(loss.labels):
-            return Fit((PRIOR,) * rules, (), seed)
-        free = np.log(np.expm1(PRIOR * np.exp(0.25 * rng.standard_normal(rules))))  # inverse of softplus
+            return Fit(tuple(self.prior.tolist()), (), seed)
+        start = np.minimum(self.prior, BREACH) * np.exp(0.25 * rng.standard_normal(rules))
+        free = start + np.log(-np.expm1(-start))  # inverse of softplus
         mean, square, losses, steps = np.zeros(rules), np.zeros(rules), [], 0
         for _ in range(self.epochs):
             if self.batch:
@@ -267,7 +276,11 @@ class _Steps:
             if not self.batch:
                 losses.append(value)
         losses.append(self._penalised(loss, free)[0])
-        return Fit(tuple(np.logaddexp(0, free).tolist()), tuple(losses), seed)
+        return Fit(tuple(np.where(self._hard, HARD, np.logaddexp(0, free)).tolist()), tuple(losses), seed)
+
+    @property
+    def _hard(self) -> np.ndarray:
+        return np.isinf(self.prior)
 
     def _parts(self, loss: Loss, rng: np.random.Generator) -> Iterator[Loss]:
         """What each step of an epoch learns from: every example once."""
@@ -280,10 +293,10 @@ class _Steps:
 
     def _penalised(self, loss: Loss, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The loss with its pull towards the prior, and its derivative by each free parameter."""
-        weights = np.logaddexp(0, free)
+        weights = np.where(self._hard, BREACH, np.logaddexp(0, free))
         value, slope = loss(weights)
-        away = weights - PRIOR
-        return value + self.l2 * float(away @ away), -(slope + 2 * self.l2 * away) * np.expm1(-weights)
+        away = np.where(self._hard, 0.0, weights - self.prior)
+        return value + self.l2 * float(away @ away), -(slope + 2 * self.l2 * away) * np.expm1(-weights) * ~self._hard
 
 
 def joined(parts: Sequence[Examples]) -> Examples:
@@ -300,20 +313,28 @@ def joined(parts: Sequence[Examples]) -> Examples:
 
 
 def learned_at(
-    examples: Mapping[str, Examples], l2: float, *, epsilon: float, margin: float, epochs: int = 200
+    examples: Mapping[str, Examples], priors: Mapping[str, Sequence[float]], l2: float, **options: float
 ) -> dict[str, tuple[float, ...]]:
-    """The weights of each circuit by that pull, from one start; the prior where it is infinite."""
+    """The weights of each circuit by that pull, from one start, options as of `learn_all`; the prior where it is
+    infinite."""
     if l2 == np.inf:
-        return {name: (PRIOR,) * given.differences.shape[1] for name, given in examples.items()}
-    fits = learn_all(examples, (0,), epsilon=epsilon, margin=margin, l2=l2, epochs=epochs)
+        return {name: tuple(priors[name]) for name in examples}
+    fits = learn_all(examples, (0,), priors=priors, l2=l2, **options)
     return {name: fit.weights for name, (fit,) in fits.items()}
 
 
 def pull(
-    folds: Sequence[Mapping[str, Examples]], pulls: Sequence[float], *, epsilon: float, margin: float, epochs: int = 200
+    folds: Sequence[Mapping[str, Examples]],
+    priors: Mapping[str, Sequence[float]],
+    pulls: Sequence[float],
+    *,
+    epsilon: float,
+    margin: float,
+    epochs: int = 100,
 ) -> float:
     """The strength of the pull towards the prior by which most examples of a fold come out right, learned from all other
-    folds; of equals the first.  An infinite one is the prior itself: nothing is learned.
+    folds.  The first one stands unless another is right so much more often that an exact sign test at 5 % tells; an
+    infinite one is the prior itself: nothing is learned.
 
     Raises:
         ValueError: there are fewer than two folds.
@@ -321,17 +342,28 @@ def pull(
     if len(folds) < 2:
         raise ValueError(f"two folds or more were required, to learn from some and try on another; got {len(folds)}")
 
-    def right(l2: float) -> int:
-        hits = 0
+    def right(l2: float) -> np.ndarray:
+        hits = [np.zeros(0, bool)]
         for i, held in enumerate(folds):
             others = [fold for j, fold in enumerate(folds) if j != i]
             taught = {name: joined([fold[name] for fold in others]) for name in held}
-            learned = learned_at(taught, l2, epsilon=epsilon, margin=margin, epochs=epochs)
+            learned = learned_at(taught, priors, l2, epsilon=epsilon, margin=margin, epochs=epochs)
             losses = {name: Loss.of(given, epsilon=epsilon, margin=margin) for name, given in held.items()}
-            hits += sum(loss.right(np.array(learned[name])) for name, loss in losses.items() if len(loss.labels))
-        return hits
+            hits += [loss.right(np.array(learned[name])) for name, loss in losses.items() if len(loss.labels)]
+        return np.concatenate(hits)
 
-    return max(pulls, key=right)
+    first, *others = pulls
+    base = right(first)
+    tried = {l2: right(l2) for l2 in others}
+    found = max(tried, key=lambda l2: tried[l2].sum(), default=first)
+    won, lost = (int(some.sum()) for some in (tried[found] & ~base, base & ~tried[found])) if tried else (0, 0)
+    return found if _chance(won, lost) < SURE else first
+
+
+def _chance(won: int, lost: int) -> float:
+    """The probability of so many won or more, of all that differ, if each is as likely won as lost."""
+    n = won + lost
+    return sum(math.comb(n, k) for k in range(won, n + 1)) / 2**n
 
 
 def best(fits: Sequence[Fit]) -> Fit:
@@ -342,18 +374,19 @@ def best(fits: Sequence[Fit]) -> Fit:
 
 
 def spread(fits: Sequence[Fit]) -> tuple[float, ...]:
-    """Per rule, the largest minus the smallest weight over the fits: how much the seed decides."""
-    table = np.array([fit.weights for fit in fits])
+    """Per rule that is not hard, the largest minus the smallest weight over the fits: how much the seed decides."""
+    table = np.array([[weight for weight in fit.weights if weight != HARD] for fit in fits])
     return tuple((table.max(axis=0) - table.min(axis=0)).tolist()) if table.size else ()
 
 
 def row(of: Circuit, examples: Examples, fits: Sequence[Fit]) -> dict[str, object]:
-    """The best fit of one circuit as JSON values, with what it was learned from and how far the seeds disagree."""
+    """The best fit of one circuit as JSON values, with what it was learned from and how far the seeds disagree; hard
+    rules learn nothing and are left out."""
     chosen = best(fits)
     return {
         "action": of.action,
-        "rules": [rule.id for rule in of.rules],
-        "weights": list(chosen.weights),
+        "rules": [rule.id for rule, weight in zip(of.rules, chosen.weights, strict=True) if weight != HARD],
+        "weights": [weight for weight in chosen.weights if weight != HARD],
         "losses": list(chosen.losses),
         "seed": chosen.seed,
         "spread": list(spread(fits)),
