@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -107,12 +107,14 @@ def build(
     return found
 
 
-class Monitor(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Monitor:
     """An automaton of a rule: `rows[state][letter]` is the next state, `kept[state]` whether the rule is kept there.
 
     Bit i of a letter is the truth of `names[i]`.  A rule that asks something of each step by itself is kept at a step
     that does it, whatever was broken before; any other one unless it is permanently violated.  Without `memory` each
     step is judged by itself alone.  `places` bounds the pairs of a state and a letter that are read at once.
+    `seen` keeps how the rule fared, so that what came before is not worked out again.
     """
 
     names: tuple[str, ...]
@@ -120,6 +122,10 @@ class Monitor(NamedTuple):
     kept: Sequence[bool]
     memory: bool = True
     places: int = PLACES
+    seen: dict[tuple, Fares] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+
+SEEN = 1024  # answers that a monitor keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +269,24 @@ def faring(
     """
     if machine is None or not states:
         return ANY
+    if left:
+        return _faring(machine, action, states, step, left)
+    key = (action, states, *map(step.get, machine.names))
+    found = machine.seen.get(key)
+    if found is None:
+        if len(machine.seen) >= SEEN:
+            machine.seen.clear()
+        found = machine.seen[key] = _faring(machine, action, states, step, left)
+    return found
+
+
+def _faring(
+    machine: Monitor,
+    action: str,
+    states: frozenset[int],
+    step: Mapping[str, bool | None],
+    left: Mapping[str, bool | None],
+) -> Fares:
     rows, kept = machine.rows, machine.kept
     taken = without = 0
     unknown: dict[str, tuple[int, int]] = {}  # the bits of each, with the action and without it
