@@ -126,7 +126,10 @@ def test_examples_over_a_channel_are_the_ways_that_rules_may_fare():
     hard, soft = (weights.observed(of, PREDICATES, runs, one) for one in (None, SURE))
     assert hard.undecided == 1 and hard.differences.tolist() == [[-1, 0], [0, 0]]
     assert soft.undecided == 0 and soft.labels.tolist() == [-1, 1, 1]
-    parts = [dict(zip(map(tuple, soft.differences[i : i + 2].tolist()), soft.chances[i : i + 2], strict=True)) for i in soft.starts]
+    parts = [
+        dict(zip(map(tuple, soft.differences[i : i + 2].tolist()), soft.chances[i : i + 2], strict=True))
+        for i in soft.starts
+    ]
     assert [part[-1, 0] for part in parts] == pytest.approx([0.7, 0.01, 0.1])
     together = weights.joined([soft, soft])
     assert together.starts.tolist() == [0, 2, 4, 6, 8, 10] and len(together.labels) == 6

@@ -38,7 +38,9 @@ def given() -> tuple[Shield, dict[str, str]]:
 
 
 SHIELD, QUOTES = given()
-SETTING = Setting(FOLDER, shopping.violated, SHIELD, {"same": SHIELD}, QUOTES, [100, 101], [200], [1], size=24, alpha=0.1)
+SETTING = Setting(
+    FOLDER, shopping.violated, SHIELD, {"same": SHIELD}, QUOTES, [100, 101], [200], [1], size=24, alpha=0.1
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,9 @@ def test_rows_are_written_as_csv(rows):
     weighing.write(rows.values(), file)
     table = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert len(table) == len(rows) and table[0]["method"] == "unit" and float(table[0]["accuracy"]) == 1
-    assert math.inf in {float(row["l2"]) for row in table if row["l2"]} and "unit" in weighing.table(list(rows.values()))
+    assert math.inf in {float(row["l2"]) for row in table if row["l2"]} and "unit" in weighing.table(
+        list(rows.values())
+    )
 
 
 @pytest.mark.parametrize("seeds", [([1], [2], [3]), ([1, 2], [2], [3]), ([1, 2], [3], [1]), ([1, 2], [3], [])])

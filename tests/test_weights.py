@@ -123,9 +123,9 @@ def test_the_loss_of_soft_evidence_is_the_hinge_on_the_expectation():
 
 
 def test_parts_of_the_examples_are_the_whole_together():
-    for given in (soft(3), examples(soft(4).differences[:12].tolist(), soft(4).labels.tolist())):
-        loss, theta = Loss.of(given, epsilon=-0.4, margin=0.2), np.full(5, 1.3)
-        parts = [loss.some(np.array(some))(theta) for some in ([3, 0, 7, 11], [1, 2, 10, 4], [9, 8, 6, 5])]
+    for some in (soft(3), examples(soft(4).differences[:12].tolist(), soft(4).labels.tolist())):
+        loss, theta = Loss.of(some, epsilon=-0.4, margin=0.2), np.full(5, 1.3)
+        parts = [loss.some(np.array(part))(theta) for part in ([3, 0, 7, 11], [1, 2, 10, 4], [9, 8, 6, 5])]
         assert loss(theta)[0] == pytest.approx(sum(value for value, _ in parts) / 3, abs=1e-12)
         assert loss(theta)[1] == pytest.approx(sum(slope for _, slope in parts) / 3, abs=1e-12)
 

@@ -2,9 +2,10 @@
 
     python tests/bench/circuits.py [FOLDER …]
 
-Peers are pgmpy's variable elimination and PySDD's weighted model counts, looked for in the environment and in the
-folders that are named (`uv pip install --target FOLDER pgmpy pysdd`), scikit-learn's dense spectral clustering with
-numpy's dense eigenvalues, and torch and scikit-learn for an epoch of learning.  Times are processor time: of one decision the best of several rounds, of a clustering one run.
+Peers are pgmpy's variable elimination and PySDD's weighted model counts, a step at a time, looked for in the
+environment and in the folders that are named (`uv pip install --target FOLDER pgmpy pysdd`), scikit-learn's dense spectral
+clustering with numpy's dense eigenvalues, and torch and scikit-learn for an epoch of learning.  Times are processor
+time: of one decision the best of several rounds, of a clustering one run.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def beside_pgmpy() -> None:
 
 
 def narrow(rng: random.Random) -> tuple[Circuit, dict, list[str]]:
-    """A random circuit with three unknown predicates or more, of treewidth 5 or less, what is known, and the unknown."""
+    """A random circuit with three unknown predicates or more, of treewidth 5 or less; what is known, and is not."""
     while True:
         of, evidence, _, _ = case(rng, hard=False)
         graph = networkx.Graph()
@@ -178,11 +179,13 @@ def batches() -> None:
                 times.setdefault(peer, []).append((time.process_time() - before) / 5 * 1e6)
                 assert np.abs(np.array(answers) - expected).max() < 1e-6, (peer, answers, expected)
     print(
-        f"soft evidence, {CIRCUITS} circuits of width <= 5, {STEPS} steps at once: {np.mean(ours):.2f} µs a step (worst "
-        f"circuit {max(ours):.2f}), differs from enumeration by at most {most:.0e}; one by one {np.mean(single):.0f} µs"
+        f"soft evidence, {CIRCUITS} circuits of width <= 5, {STEPS} steps at once: {np.mean(ours):.2f} µs a step "
+        f"(worst circuit {max(ours):.2f}), from enumeration at most {most:.0e} away; one by one {np.mean(single):.0f} µs"
     )
     for peer, some in times.items():
-        print(f"  {peer}: {np.mean(some):.0f} µs a query, {np.mean(some) / np.mean(ours):.0f} times as much ({len(some)})")
+        print(
+            f"  {peer}: {np.mean(some):.0f} µs a query, {np.mean(some) / np.mean(ours):.0f} times as much ({len(some)})"
+        )
 
 
 def asked_of_pgmpy(of: Circuit, evidence: dict, each: list[dict]) -> Callable[[], list[float]] | None:
@@ -236,7 +239,7 @@ def asked_of_pysdd(of: Circuit, evidence: dict, each: list[dict]) -> Callable[[]
     def counted(likely: dict) -> float:
         masses = {}
         for total, counter in counts.items():
-            for i, name in enumerate(names):
+            for name in names:
                 counter.set_literal_weight(literal[name], likely[name])
                 counter.set_literal_weight(~literal[name], 1 - likely[name])
             masses[total] = counter.propagate()

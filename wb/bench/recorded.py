@@ -247,7 +247,7 @@ def part(run: str, seed: int = 0) -> Split:
 
 
 def halved(some: Labelled, seed: int = 0) -> tuple[Labelled, tuple[Trace, ...]]:
-    """What weights are learned from, and the calls of the other half of its runs, which are set aside to prove bounds."""
+    """What weights are learned from, and the calls of its other half, by run, which are set aside to prove bounds."""
     runs = {one.id: one.id.rpartition("#")[0] or one.id for one in some.traces}
     aside = {name for name, run in runs.items() if part(f"{run} is set aside", seed) == "held out"}
     kept, others = (tuple(t for t in some.traces if (t.id in aside) is away) for away in (False, True))

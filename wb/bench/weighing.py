@@ -1,12 +1,15 @@
 """Whether learned weights earn their place: guards on scripted environments at several noises, on seeds kept apart.
 
-Of each noise the same runs are judged by weights before learning, all 1 (`unit`), rules that admit no breach (`hard`), weights
-learned from other seeds (`learned`), and both over a channel (`soft`: what is read of a page is soft evidence, counted
-on the other seeds by runs of which somebody knows what was so); by a bound on safe calls denied (`alpha`), calibrated
-on a third set of seeds; and by guards of code (`wb weigh`).  How strongly weights are pulled towards 1, and whether
-they move at all, is cross-validated over the seeds that are learned from (`weights.pull`); epsilon over a channel is
-the one that is right most often there.  ACC, FPR and ARR are those of `wb.bench.recall`, with 95 % Wilson intervals; McNemar's exact test is
-paired by sample against `unit`.  `safe denied` is of safe calls, undecided ones not counted: what `alpha` bounds.
+Of each noise the same runs are judged by weights before learning, all 1 (`unit`), rules that admit no breach (`hard`),
+weights learned from other seeds (`learned`), and both over a channel (`soft`: what is read of a page is soft evidence,
+counted on the other seeds by runs of which somebody knows what was so); by a bound on safe calls denied (`alpha`),
+calibrated on a third set of seeds; and by guards of code.  How strongly weights are pulled towards 1, and whether they
+move at all, is cross-validated over the seeds that are learned from (`weights.pull`); epsilon over a channel is the one
+that is right most often there.  ACC, FPR and ARR are those of `wb.bench.recall`, with 95 % Wilson intervals; McNemar's
+exact test is paired by sample against `unit`.  `safe denied` is of safe calls, undecided ones not counted: what `alpha`
+bounds.
+
+    wb weigh code_hosting --oracle tests/oracles/code_hosting.py --noise 0,.05,.1,.2 --out table.csv
 """
 
 from __future__ import annotations
@@ -25,9 +28,7 @@ from wb.bench.world import Oracle, Sample
 from wb.domain.events import Event, Run
 from wb.domain.judging import Judge
 from wb.domain.trace import Trace
-from wb.rules.truths import readers
 from wb.shield import channel, weights
-from wb.shield.channel import Channel
 from wb.shield.circuit import FIRST, HARD, Circuit
 from wb.shield.shield import Shield
 from wb.shield.weights import Examples, Loss
@@ -134,11 +135,15 @@ def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | No
     plain = _weighed(setting.shield, lambda c: [FIRST[rule.force] for rule in c.rules])
     seen = {seed: _labelled(setting.made((seed,), noise)) for seed in setting.learn}
     truth = {seed: _labelled(setting.made((seed,), 0)) for seed in setting.learn}
-    pairs = [pair for seed in setting.learn for pair in zip(_told(plain, seen[seed]), _told(plain, truth[seed]), strict=True)]
+    pairs = [
+        pair for seed in setting.learn for pair in zip(_told(plain, seen[seed]), _told(plain, truth[seed]), strict=True)
+    ]
     heard = channel.counted(channel.covered(plain.predicates), pairs)
 
     def learned(base: Shield, margin: float) -> tuple[Shield, float, float]:
-        folds = [weights.examples(base.circuits, base.predicates, seen[s], (), pairs=0, channel=base.channel) for s in seen]
+        folds = [
+            weights.examples(base.circuits, base.predicates, seen[s], (), pairs=0, channel=base.channel) for s in seen
+        ]
         epsilon = base.epsilon if base.channel is None else _bound(base, folds)
         options = {"epsilon": epsilon, "margin": margin}
         priors = {action: c.weights for action, c in base.circuits.items()}
@@ -150,7 +155,9 @@ def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | No
     soft, soft_l2, epsilon = learned(replace(plain, channel=heard), MARGIN)
     hard, hard_l2, _ = learned(plain, 0.3)
     calls = _labelled(setting.made(setting.calibrate, noise))
-    bounded = {f"{name}, alpha": one.calibrated(calls, alpha=setting.alpha) for name, one in ((UNIT, plain), (SOFT, soft))}
+    bounded = {
+        f"{name}, alpha": one.calibrated(calls, alpha=setting.alpha) for name, one in ((UNIT, plain), (SOFT, soft))
+    }
     soft_unit = replace(plain, channel=heard, epsilon=epsilon)
     return {
         UNIT: (plain, None, plain.epsilon),

@@ -177,7 +177,9 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
             ruleset, replace(record, certificate="other rules that imply this action rule were required; got none")
         )
     if weaker := [r.id for r in others if FORCES.index(r.force) > FORCES.index(rule.force)]:
-        return Gated(ruleset, replace(record, certificate=f"{', '.join(weaker)} can be outweighed where {rule.id} cannot"))
+        return Gated(
+            ruleset, replace(record, certificate=f"{', '.join(weaker)} can be outweighed where {rule.id} cannot")
+        )
     background = physical.relevant(known, rule.formula, *(r.formula for r in others))
     problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
     if problem:

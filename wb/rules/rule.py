@@ -113,9 +113,9 @@ class Rule:
     """One rule. `clause` names the clause it was read from, `quote` is that clause's verbatim text,
     `parents` the rules that a refinement made it from.
 
-    `force` says what a breach of it weighs for a shield: *hard* more than anything, whatever is learned; *learned* begins
-    at 1; *soft*, of a sentence that advises, begins so light that it denies with another one alone and others outweigh
-    it (`circuit.FIRST`).  Guards of code keep every rule.
+    `force` says what a breach of it weighs for a shield: *hard* more than anything, whatever is learned; *learned* at
+    first 1; *soft*, of a sentence that advises, begins so light that it denies with another one alone and others
+    outweigh it (`circuit.FIRST`).  Guards of code keep every rule.
     """
 
     id: str

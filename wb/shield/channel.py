@@ -63,7 +63,8 @@ def counted(names: Sequence[str], pairs: Iterable[tuple[Told, Told]]) -> Channel
     for name in names:
         if truths[name, True] + truths[name, False]:
             masses = [
-                [(truths[name, so] + FEW) * (reads[so, read] + FEW) / totals[so] for so in (True, False)] for read in PLACE
+                [(truths[name, so] + FEW) * (reads[so, read] + FEW) / totals[so] for so in (True, False)]
+                for read in PLACE
             ]
             rows[name] = tuple(mine / (mine + other) for mine, other in masses)
     return Channel(rows)

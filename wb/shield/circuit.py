@@ -549,8 +549,8 @@ def _chance(name: str, probability: float) -> Table:
 
 def ways(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any] = NONE) -> dict[tuple[int, ...], Any]:
     """How the rules may fare together: by the difference of each (kept if the action is taken minus if it is left, -1,
-    0 or 1) the probability, given that the physical rules hold.  Empty where what is not likely to a known degree matters,
-    or physical rules leave nothing possible.
+    0 or 1) the probability, given that the physical rules hold.  Empty where what is not likely to a known degree
+    matters, or physical rules leave nothing possible.
 
     `likely` holds probabilities as of `infer`, or an array of them for each unknown, of as many steps: then so do the
     results, nan where nothing is possible.  The rules' weights play no part, so that weights can be learned from it.
@@ -558,7 +558,9 @@ def ways(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, Any]
     Raises:
         TooWide: more than `WIDTH` unknowns hang together.
     """
-    laws = [Table(law.scope, {v: {0: 1.0} for v in law.rows}) for rule in circuit.laws for law in [_law(fares[rule.id])]]
+    laws = [
+        Table(law.scope, {v: {0: 1.0} for v in law.rows}) for rule in circuit.laws for law in [_law(fares[rule.id])]
+    ]
     tables, base = [], 0
     for i, rule in enumerate(circuit.rules):
         one = _factor(fares[rule.id])

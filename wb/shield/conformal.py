@@ -26,7 +26,7 @@ class TooFew(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """That at most `rate` of all calls of one kind are on the wrong side of `value`; `rank` k of `n` calls proved it."""
+    """At most `rate` of all calls of a kind are on the wrong side of `value`; `rank` is k, of `n` calls."""
 
     value: float
     rate: float
@@ -75,7 +75,7 @@ class Zone:
 
     def __str__(self) -> str:
         said = [
-            f"P({what}) <= {b.rate:g}, as {b.n} {kind} calls show, one of a run, if the next is exchangeable with them: "
+            f"P({what}) <= {b.rate:g}, by {b.n} {kind} calls, one of a run, if the next is exchangeable with them: "
             f"{side} {b.value:.3f} (rank {b.rank})"
             for b, what, kind, side in (
                 (self.deny, "a safe call is denied", "safe", "denied below"),

@@ -61,12 +61,18 @@ class Examples:
 
     def __post_init__(self) -> None:
         rows = len(self.labels) if self.starts is None else len(self.starts)
-        if self.differences.ndim != 2 or len(self.labels) != rows or self.starts is None and len(self.differences) != rows:
+        if (
+            self.differences.ndim != 2
+            or len(self.labels) != rows
+            or self.starts is None
+            and len(self.differences) != rows
+        ):
             raise ValueError(
                 f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}"
             )
         if not np.isin(self.labels, (-1, 1)).all():
             raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
+
 
 def _examples(
     of: Circuit, rows: Sequence[Sequence[int]], labels: Sequence[int], source: Source, undecided: int = 0
@@ -119,7 +125,9 @@ def _soft(
                 ways = circuit.ways(of, fares, likely)
         except TooWide:
             ways = {}
-        table = np.array([np.broadcast_to(p, len(group)) for p in ways.values()]).reshape(-1, len(group))  # (ways, steps)
+        table = np.array([np.broadcast_to(p, len(group)) for p in ways.values()]).reshape(
+            -1, len(group)
+        )  # (ways, steps)
         possible = np.isfinite(table).all(axis=0) & (len(ways) > 0)
         undecided += int((~possible).sum())
         rows.append(np.tile(np.array(list(ways), dtype=int).reshape(-1, len(of.rules)), (int(possible.sum()), 1)))
@@ -127,9 +135,7 @@ def _soft(
         kept += [label for (label, _, _), ok in zip(group, possible, strict=True) if ok]
         counts += [len(ways)] * int(possible.sum())
     starts = np.cumsum(counts, dtype=int) - np.array(counts, dtype=int)
-    return Examples(
-        np.concatenate(rows), np.array(kept, dtype=int), "real", undecided, starts, np.concatenate(chances)
-    )
+    return Examples(np.concatenate(rows), np.array(kept, dtype=int), "real", undecided, starts, np.concatenate(chances))
 
 
 def differences(
@@ -185,7 +191,9 @@ class Loss:
             rows = np.arange(ways.sum()) + np.repeat(self.starts[picked] - starts, ways)
             chances = self.chances[rows]
         shares = np.full(len(picked), 1 / len(picked))
-        return replace(self, rows=self.rows[rows], labels=self.labels[picked], shares=shares, starts=starts, chances=chances)
+        return replace(
+            self, rows=self.rows[rows], labels=self.labels[picked], shares=shares, starts=starts, chances=chances
+        )
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """The mean of max(0, margin - y (P1 - P0 - epsilon)), and its derivative by each weight.
@@ -228,8 +236,8 @@ def learn_all(
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
     as P1 - P0; `l2` is the pull towards the prior.  `batch` is how many examples make a step, in an order
-    that the seed draws; 0: all of them.  `priors` are the weights before learning, by circuit and rule, 1 where none are
-    given: a hard rule keeps its own.  Without examples the weights are the prior.  `tell` is told how many
+    that the seed draws; 0: all of them.  `priors` are the weights before learning, by circuit and rule, 1 where none
+    are given: a hard rule keeps its own.  Without examples the weights are the prior.  `tell` is told how many
     circuits are done, and of how many.
 
     Raises:
@@ -332,9 +340,10 @@ def pull(
     margin: float,
     epochs: int = 100,
 ) -> float:
-    """The strength of the pull towards the prior by which most examples of a fold come out right, learned from all other
-    folds.  The first one stands unless another is right so much more often that an exact sign test at 5 % tells; an
-    infinite one is the prior itself: nothing is learned.
+    """The pull towards the prior by which most examples of a fold come out right, learned from all other folds.
+
+    The first one stands unless another is right so much more often that an exact sign test at 5 % tells; an infinite
+    one is the prior itself: nothing is learned.
 
     Raises:
         ValueError: there are fewer than two folds.
