@@ -3,9 +3,9 @@
     python tests/bench/circuits.py [FOLDER …]
 
 Peers are pgmpy's variable elimination and PySDD's weighted model counts, a step at a time, looked for in the
-environment and in the folders that are named (`uv pip install --target FOLDER pgmpy pysdd`), scikit-learn's dense spectral
-clustering with numpy's dense eigenvalues, and torch and scikit-learn for an epoch of learning.  Times are processor
-time: of one decision the best of several rounds, of a clustering one run.
+environment and in the folders that are named (`uv pip install --target FOLDER pgmpy pysdd`), scikit-learn's dense
+spectral clustering with numpy's dense eigenvalues, and torch and scikit-learn for an epoch of learning.  Times are
+processor time: of one decision the best of several rounds, of a clustering one run.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def batches() -> None:
                 assert np.abs(np.array(answers) - expected).max() < 1e-6, (peer, answers, expected)
     print(
         f"soft evidence, {CIRCUITS} circuits of width <= 5, {STEPS} steps at once: {np.mean(ours):.2f} µs a step "
-        f"(worst circuit {max(ours):.2f}), from enumeration at most {most:.0e} away; one by one {np.mean(single):.0f} µs"
+        f"(worst circuit {max(ours):.2f}), at most {most:.0e} from enumeration; one by one {np.mean(single):.0f} µs"
     )
     for peer, some in times.items():
         print(
