@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -44,8 +42,8 @@ SETTING = Setting(
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[tuple[float, str], weighing.Row]:
-    return {(row.noise, row.method): row for row in weighing.measure(SETTING, [0.0, 0.3])}
+def rows() -> dict[tuple[float, str], SimpleNamespace]:
+    return {(row["noise"], row["method"]): SimpleNamespace(**row) for row in weighing.measure(SETTING, [0.0, 0.3])}
 
 
 def test_without_noise_every_method_is_right_and_none_is_better_than_another(rows):
@@ -60,8 +58,9 @@ def test_without_noise_every_method_is_right_and_none_is_better_than_another(row
 
 def test_under_noise_rows_are_paired_with_weights_of_one(rows):
     unit, same, soft = (rows[0.3, name] for name in ("unit", "same", "unit, soft"))
-    assert unit.accuracy < 0.95 and unit.accuracy_low < unit.accuracy < unit.accuracy_high
-    assert replace(same, method="unit", epsilon=-0.4) == unit
+    assert unit.accuracy < 0.95 and unit.accuracy_95[0] < unit.accuracy < unit.accuracy_95[1]
+    shown = ("n", "unsafe", "accuracy", "accuracy_95", "fpr", "fpr_95", "arr_macro", "undecided", "safe_denied")
+    assert [getattr(same, name) for name in shown] == [getattr(unit, name) for name in shown]
     assert soft.only_this + soft.only_unit > 0 and soft.undecided < unit.undecided
     assert (soft.only_this - soft.only_unit) / soft.n == pytest.approx(soft.accuracy - unit.accuracy)
     assert rows[0.3, "learned"].l2 in weighing.PULLS and -0.45 <= soft.epsilon <= 0
@@ -72,14 +71,9 @@ def test_a_bound_denies_fewer_safe_calls_and_lets_no_more_run(rows):
     assert bounded.safe_denied < unit.safe_denied and bounded.fpr >= unit.fpr and bounded.undecided > unit.undecided
 
 
-def test_rows_are_written_as_csv(rows):
-    file = io.StringIO()
-    weighing.write(rows.values(), file)
-    table = list(csv.DictReader(io.StringIO(file.getvalue())))
-    assert len(table) == len(rows) and table[0]["method"] == "unit" and float(table[0]["accuracy"]) == 1
-    assert math.inf in {float(row["l2"]) for row in table if row["l2"]} and "unit" in weighing.table(
-        list(rows.values())
-    )
+def test_a_table_has_every_row_with_rates_in_percent(rows):
+    table = weighing.table([vars(row) for row in rows.values()])
+    assert len(table) == len(rows) and table["accuracy"].max() == 100 and math.inf in set(table["l2"])
 
 
 @pytest.mark.parametrize("seeds", [([1], [2], [3]), ([1, 2], [2], [3]), ([1, 2], [3], [1]), ([1, 2], [3], [])])

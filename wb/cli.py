@@ -249,6 +249,8 @@ def weigh(
     """
     import runpy
 
+    import pandas
+
     from wb.bench import weighing
     from wb.domain import policy as documents
 
@@ -259,9 +261,8 @@ def weigh(
     setting = weighing.Setting(place, known, built.shield, code, built.quotes, *numbers, size=size, alpha=alpha)
     with _stoppable():
         rows = weighing.measure(setting, [float(one) for one in noise.split(",")], lambda m: print(m, file=sys.stderr))
-    with out.open("w", encoding="utf-8") as file:
-        weighing.write(rows, file)
-    print(weighing.table(rows))
+    pandas.DataFrame(rows).to_csv(out, index=False)
+    print(weighing.table(rows).to_string(index=False, na_rep="-", float_format=lambda number: f"{number:.3g}"))
 
 
 @app.command()

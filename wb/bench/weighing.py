@@ -14,12 +14,11 @@ bounds.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,36 +32,14 @@ from wb.shield.circuit import FIRST, HARD, Circuit
 from wb.shield.shield import Shield
 from wb.shield.weights import Examples, Loss
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 PULLS = (math.inf, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # towards the prior, strongest first
 MARGIN = 0.02  # of the hinge over a channel, where P1 - P0 of one broken rule is small
 UNIT, SOFT = "unit", "learned, soft"
 Made = Sequence[tuple[Sample, Sequence[Event]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What one method does at one noise; rates 0..1. `only_this` and `only_unit` are samples that only one of both is
-    right about. `l2` and `epsilon` are what was chosen where something was (of `alpha`: below which is denied)."""
-
-    noise: float
-    method: str
-    n: int
-    unsafe: int
-    accuracy: float | None
-    accuracy_low: float | None
-    accuracy_high: float | None
-    fpr: float | None
-    fpr_low: float | None
-    fpr_high: float | None
-    arr_macro: float | None
-    arr_micro: float | None
-    undecided: int
-    safe_denied: float | None
-    only_this: int
-    only_unit: int
-    p: float
-    l2: float | None = None
-    epsilon: float | None = None
+Method = tuple[Judge, dict[str, float | None]]  # with the pull and the epsilon that were chosen for it
 
 
 @dataclass(frozen=True)
@@ -84,10 +61,8 @@ class Setting:
     def __post_init__(self) -> None:
         sets = [set(self.learn), set(self.calibrate), set(self.measure)]
         if len(set().union(*sets)) < sum(map(len, sets)) or len(self.learn) < 2 or not all(sets):
-            raise ValueError(
-                "seeds kept apart were required, two or more to learn from; got "
-                f"{list(self.learn)}, {list(self.calibrate)}, {list(self.measure)}"
-            )
+            wanted = "seeds kept apart were required, two or more to learn from"
+            raise ValueError(f"{wanted}; got {list(self.learn)}, {list(self.calibrate)}, {list(self.measure)}")
 
     def made(self, seeds: Iterable[int], noise: float) -> list[tuple[Sample, list[Event]]]:
         """The runs of those seeds."""
@@ -95,79 +70,89 @@ class Setting:
         return [one for runs in some for one in runs]
 
 
-def measure(setting: Setting, noises: Sequence[float], tell: Callable[[str], object] = lambda said: None) -> list[Row]:
-    """The rows of every noise and method; `tell` is told what is being done."""
-    rows: list[Row] = []
+def measure(
+    setting: Setting, noises: Sequence[float], tell: Callable[[str], object] = lambda said: None
+) -> list[dict[str, object]]:
+    """A row for each noise and method, with what `recall.Row` has of all samples; rates are 0..1.
+
+    `accuracy_95` and `fpr_95` are intervals; `only_this` and `only_unit` the samples that only one of both is right
+    about, and p is McNemar's; `l2` and `epsilon` what was chosen, of a bound below which is denied.  `tell` is told
+    what is being done.
+    """
+    rows: list[dict[str, object]] = []
     for noise in noises:
         tell(f"noise {noise:g}: learning from seeds {list(setting.learn)}")
-        guards = _guards(setting, noise)
-        made = setting.made(setting.measure, noise)
-        base = None
-        for name, (guard, l2, epsilon) in guards.items():
+        guards, made, base = _guards(setting, noise), setting.made(setting.measure, noise), None
+        samples = [sample for sample, _ in made]
+        for name, (guard, chosen) in guards.items():
             tell(f"noise {noise:g}: {name} on {len(made)} runs")
             judged = _judged(guard, made, setting.quotes)
-            found = recall.outcomes([sample for sample, _ in made], judged)
+            found = recall.outcomes(samples, judged)
             base = base or found
-            rows.append(_row(noise, name, made, judged, found, base, l2, epsilon))
+            safe = [one for one in found if not one.denied]
+            denied = [one["decision"] == "deny" for one in judged if one["label"] == "allow"]
+            won, lost, p = evaluate.mcnemar(found, base)
+            row = {"noise": noise, "method": name, **asdict(recall.rows(samples, judged)[0])}
+            row |= {"accuracy_95": _interval(found), "fpr_95": _interval(safe, wrong=True)}
+            row |= {"safe_denied": evaluate.wilson(sum(denied), len(denied)).value}
+            rows.append(row | {"only_this": won, "only_unit": lost, "p": p, **chosen})
     return rows
 
 
-def write(rows: Iterable[Row], file: TextIO) -> None:
-    """The rows as CSV."""
-    table = csv.DictWriter(file, [one.name for one in fields(Row)], lineterminator="\n")
-    table.writeheader()
-    table.writerows(asdict(row) for row in rows)
-
-
-def table(rows: Sequence[Row]) -> str:
-    """The rows as text, rates in percent."""
+def table(rows: Sequence[Mapping[str, object]]) -> DataFrame:
+    """The rows, rates in percent, as far as a page is wide."""
     import pandas as pd
 
     rates = ["accuracy", "fpr", "arr_macro", "safe_denied"]
-    frame = pd.DataFrame([asdict(row) for row in rows])
-    frame[rates] = (100 * frame[rates].astype(float)).round(1)
-    shown = ["noise", "method", "n", *rates, "undecided", "only_this", "only_unit", "p", "l2", "epsilon"]
-    return frame[shown].to_string(index=False, na_rep="-", float_format=lambda number: f"{number:.3g}")
+    frame = pd.DataFrame(rows).astype(dict.fromkeys(rates, float))
+    frame[rates] = (100 * frame[rates]).round(1)
+    return frame[["noise", "method", "n", *rates, "undecided", "only_this", "only_unit", "p", "l2", "epsilon"]]
 
 
-def _guards(setting: Setting, noise: float) -> dict[str, tuple[Judge, float | None, float | None]]:
-    """Every method, with the pull and the epsilon that were chosen for it; `unit` comes first."""
+def _guards(setting: Setting, noise: float) -> dict[str, Method]:
+    """Every method; `unit` comes first."""
     plain = _weighed(setting.shield, lambda c: [FIRST[rule.force] for rule in c.rules])
-    seen = {seed: _labelled(setting.made((seed,), noise)) for seed in setting.learn}
-    truth = {seed: _labelled(setting.made((seed,), 0)) for seed in setting.learn}
+    seen = [_labelled(setting.made((seed,), noise)) for seed in setting.learn]
+    truth = [_labelled(setting.made((seed,), 0)) for seed in setting.learn]
     pairs = [
-        pair for seed in setting.learn for pair in zip(_told(plain, seen[seed]), _told(plain, truth[seed]), strict=True)
+        (_told(plain, a), _told(plain, b)) for some in zip(seen, truth, strict=True) for a, b in zip(*some, strict=True)
     ]
-    heard = channel.counted(channel.covered(plain.predicates), pairs)
-
-    def learned(base: Shield, margin: float) -> tuple[Shield, float, float]:
-        folds = [
-            weights.examples(base.circuits, base.predicates, seen[s], (), pairs=0, channel=base.channel) for s in seen
-        ]
-        epsilon = base.epsilon if base.channel is None else _bound(base, folds)
-        options = {"epsilon": epsilon, "margin": margin}
-        priors = {action: c.weights for action, c in base.circuits.items()}
-        l2 = weights.pull(folds, priors, PULLS, **options)
-        whole = {name: weights.joined([fold[name] for fold in folds]) for name in base.circuits}
-        found = weights.learned_at(whole, priors, l2, **options)
-        return replace(_weighed(base, lambda c: found[c.action]), epsilon=epsilon), l2, epsilon
-
-    soft, soft_l2, epsilon = learned(replace(plain, channel=heard), MARGIN)
-    hard, hard_l2, _ = learned(plain, 0.3)
+    softly = replace(plain, channel=channel.counted(channel.covered(plain.predicates), pairs))
+    learned, hard_pull = _learned(plain, seen, 0.3)
+    soft, soft_pull = _learned(softly, seen, MARGIN)
     calls = _labelled(setting.made(setting.calibrate, noise))
     bounded = {
         f"{name}, alpha": one.calibrated(calls, alpha=setting.alpha) for name, one in ((UNIT, plain), (SOFT, soft))
     }
-    soft_unit = replace(plain, channel=heard, epsilon=epsilon)
     return {
-        UNIT: (plain, None, plain.epsilon),
-        "hard": (_weighed(plain, lambda c: (HARD,) * len(c.rules)), None, None),
-        "learned": (hard, hard_l2, hard.epsilon),
-        "unit, soft": (soft_unit, None, epsilon),
-        SOFT: (soft, soft_l2, epsilon),
-        **{name: (one, None, one.zone.deny.value if one.zone.deny else None) for name, one in bounded.items()},
-        **{name: (guard, None, None) for name, guard in setting.code.items()},
+        UNIT: (plain, {"l2": None, "epsilon": plain.epsilon}),
+        "hard": (_weighed(plain, lambda c: [HARD] * len(c.rules)), {}),
+        "learned": (learned, {"l2": hard_pull, "epsilon": learned.epsilon}),
+        "unit, soft": (replace(softly, epsilon=soft.epsilon), {"epsilon": soft.epsilon}),
+        SOFT: (soft, {"l2": soft_pull, "epsilon": soft.epsilon}),
+        **{name: (one, {"epsilon": one.zone.deny and one.zone.deny.value}) for name, one in bounded.items()},
+        **{name: (guard, {}) for name, guard in setting.code.items()},
     }
+
+
+def _learned(base: Shield, seen: Sequence[Sequence[Trace]], margin: float) -> tuple[Shield, float]:
+    """The shield with weights learned from the traces of several seeds, and the pull that was chosen over them."""
+    folds = [weights.examples(base.circuits, base.predicates, some, (), pairs=0, channel=base.channel) for some in seen]
+    epsilon = base.epsilon if base.channel is None else _best_epsilon(base, folds)
+    priors = {action: c.weights for action, c in base.circuits.items()}
+    pull = weights.pull(folds, priors, PULLS, epsilon=epsilon, margin=margin)
+    whole = {name: weights.joined([fold[name] for fold in folds]) for name in base.circuits}
+    found = weights.learned_at(whole, priors, pull, epsilon=epsilon, margin=margin)
+    return replace(_weighed(base, lambda c: found[c.action]), epsilon=epsilon), pull
+
+
+def _best_epsilon(base: Shield, folds: Sequence[Mapping[str, Examples]]) -> float:
+    """The epsilon at which weights before learning are right about most examples; of equals the middle one."""
+    grid = np.round(np.linspace(-0.45, 0, 46), 2).tolist()
+    given = [(fold[a], np.array(c.weights)) for fold in folds for a, c in base.circuits.items() if len(fold[a].labels)]
+    hits = [sum(Loss.of(e, epsilon=one, margin=0).right(w).sum() for e, w in given) for one in grid]
+    first = [epsilon for epsilon, hit in zip(grid, hits, strict=True) if hit == max(hits)]
+    return first[len(first) // 2]
 
 
 def _weighed(base: Shield, of: Callable[[Circuit], Sequence[float]]) -> Shield:
@@ -176,65 +161,24 @@ def _weighed(base: Shield, of: Callable[[Circuit], Sequence[float]]) -> Shield:
     return replace(base, circuits=circuits)
 
 
-def _bound(base: Shield, folds: Sequence[Mapping[str, Examples]]) -> float:
-    """The epsilon at which all weights 1 are right about most examples; of equals the middle one."""
-    grid = np.round(np.linspace(-0.45, 0, 46), 2).tolist()
-    given = [fold[action] for fold in folds for action in base.circuits if len(fold[action].labels)]
-
-    def right(epsilon: float) -> int:
-        return sum(Loss.of(e, epsilon=epsilon, margin=0).right(np.ones(e.differences.shape[1])).sum() for e in given)
-
-    hits = [right(epsilon) for epsilon in grid]
-    first = [epsilon for epsilon, hit in zip(grid, hits, strict=True) if hit == max(hits)]
-    return first[len(first) // 2]
-
-
 def _labelled(made: Made) -> list[Trace]:
     return list(recorded.labelled(Run(sample.run, tuple(happened)) for sample, happened in made))
 
 
-def _told(base: Shield, traces: Iterable[Trace]) -> list[dict[str, bool | None]]:
-    """What is read of the last step of each."""
-    return [{name: read(t.steps[-1], t.steps[-1].calls[-1]) for name, read in base.readers.items()} for t in traces]
+def _told(base: Shield, trace: Trace) -> dict[str, bool | None]:
+    """What is read of the last step."""
+    last = trace.steps[-1]
+    return {name: read(last, last.calls[-1]) for name, read in base.readers.items()}
 
 
 def _judged(guard: Judge, made: Made, quotes: Mapping[str, str]) -> list[dict[str, object]]:
     """Verdicts as `wb judge --json` writes them, as far as they are read here."""
-    events = [event for _, happened in made for event in happened]
     return [
         {"run": one.run, "index": one.index, "decision": one.verdict.decision, "label": one.label}
         | {"violated": [{"rule": rule, "quote": quotes.get(rule, "")} for rule in one.verdict.violated]}
-        for one in recorded.judge(guard, events)
+        for one in recorded.judge(guard, (event for _, happened in made for event in happened))
     ]
 
 
-def _row(
-    noise: float,
-    name: str,
-    made: Made,
-    judged: Sequence[Mapping[str, object]],
-    found: Sequence[evaluate.Scored],
-    base: Sequence[evaluate.Scored],
-    l2: float | None,
-    epsilon: float | None,
-) -> Row:
-    one = recall.rows([sample for sample, _ in made], judged)[0]
-    accuracy = evaluate.wilson(sum(scored.right for scored in found), len(found))
-    safe = [scored for scored in found if not scored.denied]
-    fpr = evaluate.wilson(sum(not scored.right for scored in safe), len(safe))
-    calls = [verdict["decision"] == "deny" for verdict in judged if verdict["label"] == "allow"]
-    return Row(
-        noise,
-        name,
-        one.n,
-        one.unsafe,
-        *accuracy,
-        *fpr,
-        one.arr_macro,
-        one.arr_micro,
-        one.undecided,
-        evaluate.wilson(sum(calls), len(calls)).value,
-        *evaluate.mcnemar(found, base),
-        l2,
-        epsilon,
-    )
+def _interval(found: Sequence[evaluate.Scored], wrong: bool = False) -> tuple[float | None, float | None]:
+    return evaluate.wilson(sum(one.right is not wrong for one in found), len(found))[1:]

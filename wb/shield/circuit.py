@@ -269,24 +269,9 @@ def faring(
     """
     if machine is None or not states:
         return ANY
-    if left:
-        return _faring(machine, action, states, step, left)
     key = (action, states, *map(step.get, machine.names))
-    found = machine.seen.get(key)
-    if found is None:
-        if len(machine.seen) >= SEEN:
-            machine.seen.clear()
-        found = machine.seen[key] = _faring(machine, action, states, step, left)
-    return found
-
-
-def _faring(
-    machine: Monitor,
-    action: str,
-    states: frozenset[int],
-    step: Mapping[str, bool | None],
-    left: Mapping[str, bool | None],
-) -> Fares:
+    if not left and key in machine.seen:
+        return machine.seen[key]
     rows, kept = machine.rows, machine.kept
     taken = without = 0
     unknown: dict[str, tuple[int, int]] = {}  # the bits of each, with the action and without it
@@ -309,7 +294,10 @@ def _faring(
             if true:
                 one, other = one | a, other | b
         found[values] = frozenset([Kept(kept[rows[state][one]], kept[rows[state][other]]) for state in states])
-    return _least(tuple(unknown), found)
+    least = _least(tuple(unknown), found)
+    if not left and len(machine.seen) < SEEN:
+        machine.seen[key] = least
+    return least
 
 
 def _least(scope: tuple[str, ...], rows: Mapping[tuple[bool, ...], frozenset[Kept]]) -> Fares:
