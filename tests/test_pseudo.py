@@ -9,7 +9,7 @@ from wb.domain.trace import Call, Step, Trace
 from wb.logic import cel, syntax
 from wb.rules import physical
 from wb.rules.rule import Predicate, Rule
-from wb.shield import weights
+from wb.shield import descent, weights
 from wb.shield.circuit import Circuit
 
 TEXTS = (
@@ -62,13 +62,13 @@ def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewher
         and found["act"].labels.tolist() == [-1, 1]
         and found["act"].undecided == 1
     )
-    row = weights.row(circuits["act"], found["act"], weights.learn_all({"": found["act"]}, (0, 1), epochs=5)[""])
+    row = weights.row(circuits["act"], found["act"], descent.learn_all({"": found["act"]}, (0, 1), epochs=5)[""])
     assert (row["rules"], row["examples"], row["unsafe"], row["undecided"], len(row["losses"])) == (["r1"], 2, 1, 1, 6)
 
 
 def test_learned_weights_deny_every_single_breach():
     found = weights.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=60)
-    fit = weights.best(weights.learn_all({"": found}, (0, 1), epsilon=-0.2, margin=0.2)[""])
+    fit = weights.best(descent.learn_all({"": found}, (0, 1), epsilon=-0.2, margin=0.2)[""])
     assert fit.losses[-1] < fit.losses[0]
     assert all(np.tanh(-w / 2) < -0.2 for w in fit.weights[:3])
 

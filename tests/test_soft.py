@@ -17,7 +17,7 @@ from wb.domain.trace import Trace
 from wb.logic.formula import Always, Atom, Implies
 from wb.logic.syntax import parse
 from wb.rules.rule import Predicate, Rule
-from wb.shield import channel, circuit, elimination, weights
+from wb.shield import channel, circuit, descent, elimination, weights
 from wb.shield import shield as shields
 from wb.shield.channel import Channel
 from wb.shield.circuit import Circuit
@@ -131,20 +131,20 @@ def test_examples_over_a_channel_are_the_ways_that_rules_may_fare():
         for i in soft.starts
     ]
     assert [part[-1, 0] for part in parts] == pytest.approx([0.7, 0.01, 0.1])
-    together = weights.joined([soft, soft])
+    together = descent.joined([soft, soft])
     assert together.starts.tolist() == [0, 2, 4, 6, 8, 10] and len(together.labels) == 6
-    assert weights.joined([hard, hard]).labels.tolist() == [-1, 1, -1, 1]
+    assert descent.joined([hard, hard]).labels.tolist() == [-1, 1, -1, 1]
 
 
 def test_the_pull_is_chosen_on_folds_that_were_not_learned_from():
     """A rule that cries wolf in every fold is to be let go of; one that did so in a single fold is not."""
     rng = np.random.default_rng(0)
-    wolf = [weights.Examples(np.full((12, 1), -1), np.full(12, 1), "real") for _ in range(3)]
+    wolf = [descent.Examples(np.full((12, 1), -1), np.full(12, 1), "real") for _ in range(3)]
     one = {"a": (1.0,)}
-    assert weights.pull([{"a": some} for some in wolf], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == 1e-3
-    odd = [weights.Examples(np.full((3, 1), -1), np.array([1, 1, -1]), "real")]
-    odd += [weights.Examples(np.full((3, 1), -1), rng.choice([-1], 3), "real") for _ in range(3)]
-    assert weights.pull([{"a": some} for some in odd], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == np.inf
-    assert weights.learned_at({"a": wolf[0]}, one, np.inf, epsilon=-0.4) == {"a": (1.0,)}
+    assert descent.pull([{"a": some} for some in wolf], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == 1e-3
+    odd = [descent.Examples(np.full((3, 1), -1), np.array([1, 1, -1]), "real")]
+    odd += [descent.Examples(np.full((3, 1), -1), rng.choice([-1], 3), "real") for _ in range(3)]
+    assert descent.pull([{"a": some} for some in odd], one, (np.inf, 1e-3), epsilon=-0.4, margin=0.3) == np.inf
+    assert descent.learned_at({"a": wolf[0]}, one, np.inf, epsilon=-0.4) == {"a": (1.0,)}
     with pytest.raises(ValueError, match="two folds or more"):
-        weights.pull([{"a": wolf[0]}], one, (np.inf,), epsilon=-0.4, margin=0.3)
+        descent.pull([{"a": wolf[0]}], one, (np.inf,), epsilon=-0.4, margin=0.3)

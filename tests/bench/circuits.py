@@ -253,14 +253,14 @@ def learning() -> None:
     import torch
     from sklearn.linear_model import SGDClassifier
 
-    from wb.shield import weights
+    from wb.shield import descent
 
     draw, epochs = np.random.default_rng(3), 300
     table = draw.choice([-1, 0, 1], size=(1000, RULES), p=[0.1, 0.85, 0.05])
     labels = np.where(table @ draw.uniform(0, 2, RULES) + draw.normal(size=1000) < 0, -1, 1)
-    examples = {"act": weights.Examples(table, labels, "real")}
+    examples = {"act": descent.Examples(table, labels, "real")}
     whole, parts = (
-        best_us(lambda b=b: weights.learn_all(examples, (0,), epsilon=-0.4, epochs=epochs, batch=b), 1) / epochs
+        best_us(lambda b=b: descent.learn_all(examples, (0,), epsilon=-0.4, epochs=epochs, batch=b), 1) / epochs
         for b in (0, 100)
     )
     rows, wanted = torch.tensor(table, dtype=torch.float64), torch.tensor(labels, dtype=torch.float64)

@@ -4,7 +4,7 @@ Of each noise the same runs are judged by weights before learning, all 1 (`unit`
 weights learned from other seeds (`learned`), and both over a channel (`soft`: what is read of a page is soft evidence,
 counted on the other seeds by runs of which somebody knows what was so); by a bound on safe calls denied (`alpha`),
 calibrated on a third set of seeds; and by guards of code.  How strongly weights are pulled towards 1, and whether they
-move at all, is cross-validated over the seeds that are learned from (`weights.pull`); epsilon over a channel is the one
+move at all, is cross-validated over the seeds that are learned from (`descent.pull`); epsilon over a channel is the one
 that is right most often there.  ACC, FPR and ARR are those of `wb.bench.recall`, with 95 % Wilson intervals; McNemar's
 exact test is paired by sample against `unit`.  `safe denied` is of safe calls, undecided ones not counted: what `alpha`
 bounds.
@@ -27,10 +27,10 @@ from wb.bench.world import Oracle, Sample
 from wb.domain.events import Event, Run
 from wb.domain.judging import Judge
 from wb.domain.trace import Trace
-from wb.shield import channel, weights
+from wb.shield import channel, descent, weights
 from wb.shield.circuit import FIRST, HARD, Circuit
+from wb.shield.descent import Examples, Loss
 from wb.shield.shield import Shield
-from wb.shield.weights import Examples, Loss
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -140,9 +140,9 @@ def _learned(base: Shield, seen: Sequence[Sequence[Trace]], margin: float) -> tu
     folds = [weights.examples(base.circuits, base.predicates, some, (), pairs=0, channel=base.channel) for some in seen]
     epsilon = base.epsilon if base.channel is None else _best_epsilon(base, folds)
     priors = {action: c.weights for action, c in base.circuits.items()}
-    pull = weights.pull(folds, priors, PULLS, epsilon=epsilon, margin=margin)
-    whole = {name: weights.joined([fold[name] for fold in folds]) for name in base.circuits}
-    found = weights.learned_at(whole, priors, pull, epsilon=epsilon, margin=margin)
+    pull = descent.pull(folds, priors, PULLS, epsilon=epsilon, margin=margin)
+    whole = {name: descent.joined([fold[name] for fold in folds]) for name in base.circuits}
+    found = descent.learned_at(whole, priors, pull, epsilon=epsilon, margin=margin)
     return replace(_weighed(base, lambda c: found[c.action]), epsilon=epsilon), pull
 
 

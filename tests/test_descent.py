@@ -11,13 +11,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.shield import weights
-from wb.shield.weights import Examples, Fit, Loss
+from wb.shield import descent
+from wb.shield.descent import Examples, Fit, Loss
 
 
 def restarts(examples: Examples, seeds: tuple[int, ...], **options: float) -> tuple[Fit, ...]:
     """One fit of one circuit a seed."""
-    return weights.learn_all({"": examples}, seeds, **options)[""]
+    return descent.learn_all({"": examples}, seeds, **options)[""]
 
 
 def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
@@ -168,7 +168,7 @@ def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
 
 def test_a_rule_without_examples_keeps_the_prior():
     fit = learn(examples([[-1, 0]] * 5, [-1] * 5), l2=1e-2, epochs=2000)
-    assert fit.weights[1] == pytest.approx(weights.PRIOR, abs=0.02)
+    assert fit.weights[1] == pytest.approx(descent.PRIOR, abs=0.02)
 
 
 def test_no_examples_at_all_leave_the_prior():
@@ -198,7 +198,7 @@ def test_circuits_that_share_their_steps_do_not_touch_each_other():
         "none": Examples(np.zeros((0, 2)), np.zeros(0), "real"),
         "b": examples([[1], [-1], [-1]], [1, -1, 1]),
     }
-    together = weights.learn_all(data, (3, 4), epochs=40)
+    together = descent.learn_all(data, (3, 4), epochs=40)
     assert list(together) == ["a", "none", "b"] and together["none"][0].weights == (1.0, 1.0)
     for name in ("a", "b"):
         for a, b in zip(together[name], restarts(data[name], (3, 4), epochs=40), strict=True):
@@ -209,8 +209,8 @@ def test_a_seed_repeats_and_another_starts_elsewhere():
     data = examples([[-1, 0], [0, -1], [-1, -1]], [-1, 1, -1])
     one, same, other = restarts(data, (1, 1, 2), epochs=30)
     assert one == same and one.losses[0] != other.losses[0]
-    assert weights.best((one, other)).losses[-1] == min(one.losses[-1], other.losses[-1])
-    assert weights.spread((one, same)) == (0.0, 0.0)
+    assert descent.best((one, other)).losses[-1] == min(one.losses[-1], other.losses[-1])
+    assert descent.spread((one, same)) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -227,14 +227,14 @@ def test_bad_examples_are_refused(rows, labels, message):
 
 def test_the_best_of_no_fits_is_an_error():
     with pytest.raises(ValueError, match="at least one fit"):
-        weights.best(())
+        descent.best(())
 
 
 def test_a_hard_rule_keeps_its_weight_and_a_soft_one_is_pulled_to_its_own():
     data = examples([[-1, 0, 0], [0, -1, 0], [0, 0, -1], [-1, -1, 0]], [1, 1, 1, 1])
-    (fit,) = weights.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, l2=10.0, epochs=800)[""]
+    (fit,) = descent.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, l2=10.0, epochs=800)[""]
     assert fit.weights[0] == math.inf and fit.weights[1:] == pytest.approx((0.5, 1.0), abs=0.05)
-    (free,) = weights.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, epsilon=-0.4, margin=0.3)[""]
+    (free,) = descent.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, epsilon=-0.4, margin=0.3)[""]
     assert free.weights[0] == math.inf and max(free.weights[1:]) < 0.5, "labels that say they are fine let both go"
     nothing = Examples(np.zeros((0, 2)), np.zeros(0), "real")
     assert learn(nothing, priors={"": (math.inf, 0.5)}).weights == (math.inf, 0.5)
