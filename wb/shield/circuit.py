@@ -28,6 +28,7 @@ from wb.logic.objects import Slices, Told
 from wb.rules import residual
 from wb.rules.rule import Rule, RuleSet
 from wb.shield import elimination
+from wb.shield.conformal import NOWHERE, Zone
 from wb.shield.elimination import WIDTH, Algebra, Table, TooWide
 
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
@@ -619,16 +620,15 @@ def relative(difference: float) -> float:
     return math.tanh(difference / 2)
 
 
-def safe(inference: Inference, epsilon: float = 0.0) -> bool | None:
-    """Eq. 5: whether P1 - P0 >= epsilon; None where an unknown decides it or hard rules contradict.
+def safe(inference: Inference, epsilon: float = 0.0, zone: Zone = NOWHERE) -> bool | None:
+    """Eq. 5: whether P1 - P0 >= epsilon, or as a zone has it; None where an unknown decides it, hard rules contradict
+    or the zone decides nothing.
 
     Without a decisive rule the difference is 0, so that any epsilon <= 0 permits.
     """
     if not -1 <= epsilon <= 1:
         raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {epsilon}")
-    if inference.state == "contradictory" or (inference.low < epsilon <= inference.high):
-        return None
-    return inference.low >= epsilon
+    return None if inference.state == "contradictory" else zone.safe(inference.low, inference.high, epsilon)
 
 
 def lightest(epsilon: float) -> float:

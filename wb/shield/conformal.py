@@ -86,6 +86,9 @@ class Zone:
         return "; ".join(said) or "no bound"
 
 
+NOWHERE = Zone()
+
+
 def drawn(names: Iterable[str], seed: int = 0) -> tuple[str, ...]:
     """One call of each run, of calls called RUN#NUMBER: the first by SHA-256 of the seed and the name."""
     first: dict[str, tuple[bytes, str]] = {}

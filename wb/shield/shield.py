@@ -47,7 +47,7 @@ from wb.rules.truths import (
 from wb.shield import circuit, conformal
 from wb.shield.channel import Channel
 from wb.shield.circuit import HARD, Circuit, Factor, Inference, Monitor
-from wb.shield.conformal import Bound, Zone
+from wb.shield.conformal import NOWHERE, Bound, Zone
 from wb.shield.elimination import WIDTH
 
 KEPT = 4096
@@ -72,7 +72,7 @@ class Shield:
     name: str = "shieldagent"
     toolbox: Toolbox | None = None
     open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
-    zone: Zone = Zone()
+    zone: Zone = NOWHERE
     channel: Channel | None = None
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
@@ -227,10 +227,8 @@ class Shield:
         return replace(self, zone=Zone(bound(alpha, "safe"), bound(beta, "unsafe")))
 
     def safe(self, inference: Inference) -> bool | None:
-        """Eq. 5 of one circuit, by epsilon or by the zone; None where an unknown decides it, or the zone does not."""
-        if inference.state == "contradictory":
-            return None
-        return self.zone.safe(inference.low, inference.high, self.epsilon)
+        """Eq. 5 of one circuit (`circuit.safe`), by its epsilon and its zone."""
+        return circuit.safe(inference, self.epsilon, self.zone)
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
         """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
@@ -497,7 +495,7 @@ def to_json(shield: Shield) -> dict[str, object]:
 
 def _options(shield: Shield) -> dict[str, object]:
     """The zone and the channel as JSON values, where there are any."""
-    zone = {"zone": asdict(shield.zone)} if shield.zone != Zone() else {}
+    zone = {"zone": asdict(shield.zone)} if shield.zone != NOWHERE else {}
     return zone | ({"channel": {n: list(row) for n, row in shield.channel.chances.items()}} if shield.channel else {})
 
 
