@@ -357,7 +357,7 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, voices: Seq
             why = why or "no two writers read calls of the same tool"
             continue
         other = other.predicate if found.test.test == one.predicate.test else one.predicate
-        whole = _whole(found.test.test, tools, toolbox)
+        whole = () if other.question else _whole(found.test.test, tools, toolbox)
         letter = other.question or worlds.normal(other.test, whole) == worlds.normal(found.test.test, whole)
         by = grade + " (bounded)" * found.bounded
         return Entry(replace(found.test, tools=tools), by=by, others=() if letter else (replace(other, tools=tools),))
