@@ -181,7 +181,7 @@ def lying_refine(inputs):
     """A model that weakens, reverses and invents."""
     formula, action = inputs["rule"]["formula"], inputs["predicates"][0]["name"]
     return {
-        "verifiable": False,
+        "label": "needs refinement",
         "rules": [
             {"text": "weaker", "formula": f"({formula}) OR ALWAYS NOT {action}"},
             {"text": "other", "formula": f"ALWAYS ({action} OR NOT {action})"},

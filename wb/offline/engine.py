@@ -226,6 +226,8 @@ def _wrong(code: str, cases: Sequence[Example]) -> int:
 def refine(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `refine_predicates`: the rule's single requirements, and its predicates in other words."""
     rule = inputs["rule"]
+    if "open" in rule:
+        return {"label": "cannot be verified", "reason": "no reader is there who could read it again"}
     found = parts(syntax.parse(rule["formula"]))
     rules = (
         [
@@ -240,12 +242,13 @@ def refine(inputs: Mapping[str, object]) -> dict[str, object]:
         for p in inputs["predicates"]
         if (text := wording(p)) and text != p["description"].rstrip(".")
     ]
-    return {
-        "verifiable": not rules and not words,
-        "rules": rules,
-        "predicates": words,
-        "reason": "one requirement a rule, and the words of what each predicate is bound to",
-    }
+    idle = [p["name"] for p in inputs["predicates"] if not p.get("meaning")]
+    label, reason = "good", "one requirement, of predicates that something tells"
+    if rules or words:
+        label, reason = "needs refinement", "one requirement a rule, and the words of what each predicate is bound to"
+    elif idle:
+        label, reason = "cannot be verified", f"nothing tells {', '.join(idle)}"
+    return {"label": label, "rules": rules, "predicates": words, "reason": reason}
 
 
 def _of_rule(rule: Row, inputs: Row) -> dict[str, object]:

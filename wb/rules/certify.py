@@ -48,7 +48,7 @@ class Change:
     """One proposal and its fate. `before` and `after` name rules or predicates; `certificate` says why an
     accepted one is exact, or why another was refused; `loss` what an accepted one gave up, mostly nothing."""
 
-    kind: Literal["split", "clarify", "merge", "prune"]
+    kind: Literal["split", "clarify", "merge", "prune", "bind", "correct", "settle"]
     before: tuple[str, ...]
     after: tuple[str, ...]
     accepted: bool

@@ -9,7 +9,7 @@ the reason why nothing is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -176,13 +176,38 @@ def asked(
         words = longer
         again = {name for reading in by.values() for name, one in reading.items() if one.missing}
         by = {one.name: by[one.name] | readers.read(policy, words, one, again) for one in who[:2]}
+    by, found = heard(policy, words, part, who, by)
+    return settled(policy, words, by, found, trust)
+
+
+def heard(
+    policy: Policy, words: Vocabulary, part: Panel, who: Sequence[Reader], by: Mapping[str, Mapping[str, Reading]]
+) -> tuple[dict[str, Mapping[str, Reading]], dict[str, Agreement]]:
+    """The readings, by reader, with those of a third where two differ, and what they come to, judges heard.
+
+    Raises:
+        ModelError: a request failed in a way that all further ones would.
+    """
+    by = dict(by)
     found = {name: agreement.settle([by[one.name][name] for one in who[:2]], words) for name in by[who[0].name]}
-    if count > 2 and (apart := [name for name, one in found.items() if one.outcome != "agreed"]):
+    if len(who) > 2 and (apart := [name for name, one in found.items() if one.outcome != "agreed"]):
         by[who[2].name] = readers.read(policy, words, who[2], apart)
         found |= {name: agreement.settle([by[one.name][name] for one in who], words) for name in apart}
         found = judges.settled(policy, words, list(by.values()), found, part.judges)
-    found = judges.doubted(policy, words, found, part.judges)
-    return settled(policy, words, by, found, trust)
+    return by, judges.doubted(policy, words, found, part.judges)
+
+
+def again(policy: Policy, words: Vocabulary, part: Panel, only: Collection[str]) -> dict[str, Extract]:
+    """What blind readers make of some statements over a vocabulary, as if they were read for the first time.
+
+    Raises:
+        ModelError: a request failed in a way that all further ones would.
+    """
+    who = [Reader(part.readers[k % len(part.readers)], form) for k, form in enumerate(FORMS)]
+    by, found = heard(policy, words, part, who, {one.name: readers.read(policy, words, one, only) for one in who[:2]})
+    unheard = {clause.id: found.get(clause.id, Agreement("unusable")) for clause in clauses(policy)}
+    made = settled(policy, words, by, unheard, "agreed")
+    return {c.id: one for c, one in zip(made.clauses, made.extracts, strict=True) if c.id in found}
 
 
 def settled(

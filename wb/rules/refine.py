@@ -1,8 +1,10 @@
-"""Refinement of a rule set (ShieldAgent, Alg. 2): verifiability refinement and redundancy pruning in turn.
+"""Refinement of what was read (ShieldAgent, Alg. 2): verifiability refinement and redundancy pruning in turn.
 
-Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of related
-predicates (`merge_predicates`); every proposal passes an exact check (`certify`) or is refused on the record.
-Two settlements: the budget counts rules *per round* (counted over all rounds the first would spend it, and pruning
+The queue holds all readings, those that are open before those in force.  Each round asks the model about its first
+(`refine_predicates`), which labels them and may propose others, and then about groups of related predicates
+(`merge_predicates`).  What is proved to be equal goes through (`certify`); what changes a meaning needs what a first
+reading needs (`rereading`), or is refused on the record.  Without readers there are proofs alone.
+Two settlements: the budget counts readings *per round* (counted over all rounds the first would spend it, and pruning
 would never see its effect), and the clustering of pruning is by connected components: predicates that sound alike,
 share a field, or share a tool.
 
@@ -15,23 +17,31 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pydantic
 
 from wb.domain.tools import Toolbox
 from wb.logic import cel, syntax
-from wb.logic.formula import conjunction
+from wb.logic.formula import conjunction, predicates
 from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
-from wb.rules import certify, physical
+from wb.rules import binding, certify, physical, readers, rereading
 from wb.rules.certify import Change
 from wb.rules.check import Blame, conflicts
+from wb.rules.extract import Panel
+from wb.rules.rereading import Proposal, State
 from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.vocabulary import Entries, FactForm, NamedAct, NamedFact, Row, Vocabulary
 
-TOGETHER = 4  # rules a question: what they share is sent once
+if TYPE_CHECKING:
+    from wb.domain.policy import Policy
+
+TOGETHER = 12  # readings a question: what they share is sent once
+PACKED = 40  # predicates of groups that are asked about in one question
 
 
 def describe(predicate: Predicate) -> str:
@@ -105,19 +115,30 @@ class Part(pydantic.BaseModel):
     formula: str
 
 
-class Wording(pydantic.BaseModel):
-    """Other words for a predicate."""
+class Wording(FactForm):
+    """Other words for a predicate; of a `kind`, what it is to be bound to, anew or as a new one."""
 
     name: str
-    new_name: str
-    description: str
+    new_name: str = ""
+    kind: Literal["act", "fact"] | None = None
+
+    def entry(self) -> Row | None:
+        """The entry of the vocabulary that is proposed; None where only words are."""
+        own = self.model_dump(include={"name", "description", "tools", "objects"})
+        if self.kind == "act":
+            return NamedAct(**own)
+        told = {"test": self.test, "question": self.question, "of": self.of}
+        return NamedFact(**own, **told) if self.kind == "fact" else None
+
+
+Label = Literal["good", "needs refinement", "redundant", "cannot be verified"]
 
 
 class Refined(pydantic.BaseModel):
-    """What `refine_predicates` says of one rule, by its id."""
+    """What `refine_predicates` says of one reading, by its id."""
 
     id: str
-    verifiable: bool
+    label: Label
     rules: list[Part] = []
     predicates: list[Wording] = []
     reason: str = ""
@@ -154,11 +175,22 @@ class Merged(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
+class Labelled:
+    """What was said of one reading: the id of its rule or the clause of its open sentence, its words, and why."""
 
+    id: str
+    text: str
+    label: Label
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What was read after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
+
+    `ruleset` are the rules in force; `read` is the state with what is open, where the readings are at hand.
     `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.  `refined` is the
-    round's middle: the rule set after refinement, before pruning.
+    round's middle: after refinement, before pruning.  `labels` are those of the readings that were asked about.
     """
 
     number: int
@@ -167,13 +199,25 @@ class Round:
     changes: tuple[Change, ...] = ()
     conflicts: tuple[Blame, ...] = ()
     refined: Round | None = None
+    read: State | None = None
+    labels: tuple[Labelled, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The rules in force and what is open."""
+        return self.read or State(self.ruleset)
 
     def measures(self) -> dict[str, object]:
-        """The point of a curve: counts, mean and largest V_r, mean V_p."""
-        of_each = list(of_rules(self.ruleset, self.vagueness).values())
+        """The point of a curve: counts of readings, of those in force and of decisions left to a person; mean and
+        largest V_r, mean V_p."""
+        whole = self.state.whole
+        of_each = list(of_rules(whole, self.vagueness).values())
         return {
-            "rules": len(self.ruleset.rules),
-            "predicates": len(self.ruleset.predicates),
+            "rules": len(whole.rules),
+            "in_force": len(self.ruleset.rules),
+            "open": sum(one.cls == "open" for one in self.state.accounts),
+            "predicates": len(whole.predicates),
+            "unbound": sum(not _binds(p) for p in whole.predicates),
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
@@ -181,24 +225,34 @@ class Round:
 
     def row(self) -> dict[str, object]:
         """The round as JSON: its measures after refinement and at its end, the changes with their certificates."""
-        tried = {name: [asdict(each) for each in getattr(self, name)] for name in ("conflicts", "changes")}
+        tried = {name: [asdict(each) for each in getattr(self, name)] for name in ("conflicts", "changes", "labels")}
         middle = self.refined and self.refined.measures()
         return json.loads(json.dumps({"round": self.number, **self.measures(), "refined": middle, **tried}))
 
 
+def _binds(predicate: Predicate) -> bool:
+    """Whether something tells a predicate: tools, a test or a question."""
+    return bool(predicate.tools) if predicate.kind == "action" else predicate.test not in (None, binding.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, and the cosine of kinship."""
+    """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, the cosine of kinship; the policy and
+    the panel by which sentences are read again, without one none is; and how many recorded calls each reading blocks.
+    """
 
     llm: LLM
     encoder: Encoder
     toolbox: Toolbox
     k: int
     similarity: float
+    policy: Policy | None = None
+    panel: Panel | None = None
+    blocked: Mapping[str, int] = field(default_factory=dict)
 
 
 def refine(
-    ruleset: RuleSet,
+    read: RuleSet | State,
     llm: LLM,
     encoder: Encoder,
     *,
@@ -207,51 +261,80 @@ def refine(
     toolbox: Toolbox | None = None,
     similarity: float = 0.6,
     k: int = 5,
+    policy: Policy | None = None,
+    panel: Panel | None = None,
+    blocked: Mapping[str, int] | None = None,
     tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> tuple[Round, ...]:
     """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
 
-    `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
+    `budget` is how many readings are refined in a round, the first of the queue (`queue`).  One that was asked about is
     not asked about again until something changes it; the parts of a split and the rules touched by a
     merge are (Alg. 2, lines 15 and 27).  `similarity` is the cosine from which two predicates are
-    asked about together; the toolbox sharpens what is known of the predicates' fields.  `tell` is told
-    how many rounds are done, and of how many.
+    asked about together; the toolbox sharpens what is known of the predicates' fields.  With a state of the `policy`
+    and a `panel`, sentences are read again where a proposal changes what they say.  `blocked` counts recorded calls by
+    the rule or the clause that blocks them.  `tell` is told how many rounds are done, and of how many.
     """
-    words = Setting(llm, encoder, toolbox or Toolbox(), k, similarity)
+    words = Setting(llm, encoder, toolbox or Toolbox(), k, similarity, policy, panel, blocked or {})
     if max_rounds < 0 or budget < 0:
         raise ValueError(f"max_rounds and budget must be 0 or more; got {max_rounds} and {budget}")
-    rounds = [_measured(0, ruleset.without_unused(), words)]
-    waiting = {rule.id for rule in ruleset.rules if rule.type == "action"}
+    state = read if isinstance(read, State) else State(read)
+    rounds = [_measured(0, replace(state, ruleset=state.ruleset.without_unused()), words)]
+    waiting = _items(state)
     refused: set[tuple] = set()
     for number in range(1, max_rounds + 1):
         tell(number - 1, max_rounds)
         before = rounds[-1]
-        verified, asked, tried = verify(before, waiting, words, budget)
-        seen = asked | _touched(before.ruleset, verified)
-        pruned, more = prune(replace(before, ruleset=verified), words, seen, refused)
+        verified, labels, tried = verify(before, waiting, words, budget, refused)
+        asked = {one.id for one in labels}
+        verified = replace(verified, ruleset=verified.ruleset.without_unused())
+        middle = Round(number, verified.ruleset, _vagueness(verified.whole, words), read=verified)
+        seen = asked | _touched(before.ruleset, verified.ruleset)
+        pruned, more = prune(middle, words, seen, refused)
         changes = tuple(c for c in (*tried, *more) if c.accepted or _key(c) not in refused)
         refused |= {_key(c) for c in changes if not c.accepted}
-        middle = Round(number, kept := verified.without_unused(), _vagueness(kept, words))
-        rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes, refined=middle))
-        waiting = (waiting - asked) | _touched(before.ruleset, rounds[-1].ruleset)
-        waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
+        pruned = replace(pruned, ruleset=pruned.ruleset.without_unused())
+        last = _measured(number, pruned, words)
+        rounds.append(replace(last, changes=changes, refined=middle, labels=labels))
+        waiting = ((waiting - asked) | _touched(before.ruleset, last.ruleset)) & _items(pruned)
         if not (waiting and asked) and not any(c.accepted for c in changes):
             break
     tell(len(rounds) - 1, len(rounds) - 1)
     return tuple(rounds)
 
 
-def verify(state: Round, waiting: Iterable[str], words: Setting, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
-    """Refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
-    scores = of_rules(state.ruleset, state.vagueness)
-    asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
-    rules = {rule.id: rule for rule in state.ruleset.rules}
-    rows = _rows(state, words)
+def _items(state: State) -> set[str]:
+    """What can be asked about: the rules in force, but of sentences that are open, and these sentences."""
+    return {r.id for r in state.ruleset.rules if r.type == "action" and r.clause not in state.open} | {*state.open}
+
+
+def queue(state: Round, waiting: Collection[str], blocked: Mapping[str, int]) -> tuple[str, ...]:
+    """The ids of readings in the order in which they are refined: open ones first, then by the recorded calls that they
+    block, then by V_r, the vaguest first (the heap of Alg. 2)."""
+    near, whole = of_rules(state.state.whole, state.vagueness), state.state
+    vague = {rule.id: near[rule.id] for rule in whole.ruleset.rules} | dict.fromkeys(whole.open, 0.0)
+    for rule in whole.waiting.rules:
+        vague[rule.clause] = max(vague[rule.clause], near[rule.id])
+    rank = {name: (name not in whole.open, -blocked.get(name, 0), -vague[name]) for name in vague if name in waiting}
+    return tuple(sorted(rank, key=rank.__getitem__))
+
+
+def verify(
+    before: Round, waiting: Collection[str], words: Setting, budget: int, refused: set[tuple]
+) -> tuple[State, tuple[Labelled, ...], list[Change]]:
+    """Refinement of the first `budget` waiting readings: the state after it, their labels, and the changes."""
+    state = before.state
+    asked = queue(before, waiting, words.blocked)[:budget]
+    rows, rules = _rows(before, words), {rule.id: rule for rule in state.ruleset.rules}
+    context = {str(row.pop("id")): row for row in readers.statements(words.policy)} if words.policy else {}
+    told = {name: _reading_row(name, state, context) for name in asked}
     groups = [asked[k : k + TOGETHER] for k in range(0, len(asked), TOGETHER)]
+    tools = binding.described(words.policy.toolbox) if words.panel and words.policy else {"tools": [], "state": []}
     batch = [
         {
-            "rules": [{**_rule_row(rules[i]), "predicates": list(rules[i].predicates)} for i in group],
-            "predicates": [rows[name] for name in dict.fromkeys(n for i in group for n in rules[i].predicates)],
+            **tools,
+            "rules": [told[i] for i in group],
+            "predicates": [rows[name] for name in dict.fromkeys(n for i in group for n in told[i]["predicates"])],
         }
         for group in groups
     ]
@@ -262,19 +345,77 @@ def verify(state: Round, waiting: Iterable[str], words: Setting, budget: int) ->
         for i, r in replies.items()
         if isinstance(r, Unanswered)
     ]
-    replies = {i: r for i, r in replies.items() if isinstance(r, Refined) and not r.verifiable}
+    texts = {i: str(told[i]["quote"] or told[i]["text"]) for i in asked}
+    labels = tuple(
+        Labelled(i, texts[i], r.label, r.reason)
+        if isinstance(r, Refined)
+        else Labelled(i, texts[i], "needs refinement", r.reason)
+        for i, r in replies.items()
+    )
+    wrong = {i: r for i, r in replies.items() if isinstance(r, Refined) and r.label != "good"}
     ruleset, known = state.ruleset, physical.rules(state.ruleset.predicates, words.toolbox)
-    for name, reply in replies.items():
-        if reply.rules:
-            ruleset, change = certify.split(
-                ruleset, rules[name], [(p.text, p.formula) for p in reply.rules], known, reply.reason
-            )
+    corrections: dict[str, Refined] = {}
+    for name, reply in wrong.items():
+        if name in rules and reply.rules:
+            parts = [(part.text, part.formula) for part in reply.rules]
+            ruleset, change = certify.split(ruleset, rules[name], parts, known, reply.reason)
             changes.append(change)
-    wordings = {(w.name, w.new_name, w.description): w for reply in replies.values() for w in reply.predicates}
-    for wording in wordings.values():
-        ruleset, found = _clarified(ruleset, wording, words)
-        changes.extend(found)
-    return ruleset, set(asked), changes
+            if not change.accepted:
+                corrections[name] = reply
+    wordings = {(w.name, w.new_name, w.description): w for reply in wrong.values() for w in reply.predicates}
+    for wording in (w for w in wordings.values() if w.kind is None):
+        new = wording.name if words.panel else wording.new_name or wording.name  # readers share the names
+        ruleset, made = _clarified(ruleset, wording.model_copy(update={"new_name": new}), words)
+        changes.extend(made)
+    state = replace(state, ruleset=ruleset)
+    if words.panel is None or words.policy is None or state.found is None:
+        return state, labels, changes
+    entries = [entry for w in wordings.values() if (entry := w.entry()) is not None]
+    fresh = Entries(
+        acts=[row for row in entries if isinstance(row, NamedAct)],
+        facts=[r for r in entries if isinstance(r, NamedFact)],
+    )
+    vocabulary, bound = rereading.rebound(state.found.words, fresh, [words.llm, *words.panel.writers])
+    names = {change.after[0] for change in bound if change.accepted}
+    state = rereading.bound(state, vocabulary, names)
+    proposals = _corrections(state, corrections, vocabulary, refused)
+    told = {n for n, reply in wrong.items() if reply.rules or reply.predicates} | rereading.using(state, names)
+    for name in (n for n in state.open if n in told):
+        reason = wrong[name].reason if name in wrong else "a predicate of it was bound"
+        proposals.append(Proposal("settle", (name,), (name,), {}, reason))
+    state, read = rereading.reread(state, proposals, vocabulary, words.policy, words.panel)
+    settled = {proposal.before for proposal in proposals}
+    changes = [change for change in changes if change.accepted or change.before not in settled]
+    return state, labels, [*changes, *bound, *read]
+
+
+def _corrections(
+    state: State, replies: Mapping[str, Refined], vocabulary: Vocabulary, refused: Collection[tuple]
+) -> list[Proposal]:
+    """The readings that replies propose of sentences in force, each of a sentence as a whole, that readers can be asked
+    about: in names of the vocabulary, and new."""
+    known, made = {p.name for p in vocabulary.enforced}, []
+    by_clause: dict[str, list[Rule]] = {}
+    for rule in state.ruleset.rules:
+        by_clause.setdefault(rule.clause, []).append(rule)
+    for clause, rules in by_clause.items():
+        ids = tuple(rule.id for rule in rules if rule.id in replies)
+        try:
+            wanted = tuple(
+                part
+                for rule in rules
+                for part in (
+                    [syntax.parse(part.formula) for part in replies[rule.id].rules]
+                    if rule.id in replies
+                    else [rule.formula]
+                )
+            )
+        except syntax.FormulaError:
+            continue
+        strange = {name for one in wanted for name in predicates(one)} - known
+        if ids and not strange and state.free(clause) and ("correct", ids, ()) not in refused:
+            made.append(Proposal("correct", ids, (clause,), {clause: wanted}, replies[ids[0]].reason))
+    return made
 
 
 def _of(rule: str, reply: Refinements | Unanswered) -> Refined | Unanswered:
@@ -301,16 +442,16 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Setting) -> tuple[Rule
     return after, [replace(change, reason=reason.replace("would become", "became"))]
 
 
-def prune(state: Round, words: Setting, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
-    """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; rule set and changes.
+def prune(middle: Round, words: Setting, seen: set[str], refused: set[tuple]) -> tuple[State, list[Change]]:
+    """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; state and changes.
 
-    Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
-    round costs what its budget says.  A merge that was refused before is not proposed again.
+    Only groups with a reading among those `seen` by this round's refinement are asked about, so that a
+    round costs what its budget says.  A merge that was refused before is not proposed again.  One that is not proved
+    goes to the readers of the sentences that it changes (`rereading.merged`).
     """
-    ruleset = state.ruleset
-    known = physical.rules(ruleset.predicates, words.toolbox)
-    state = replace(state, vagueness=of_predicates(ruleset.predicates, words.encoder, words.k))
-    groups = _groups(state, words, known, seen, refused)
+    state, ruleset = middle.state, middle.ruleset
+    known = physical.rules(state.whole.predicates, words.toolbox)
+    groups = _groups(middle, words, known, seen, refused)
     several = [row for row in groups if len(row["predicates"]) > 1]
     answers = iter(words.llm.ask_all("merge_predicates", Merged, several))
     said = [next(answers) if len(row["predicates"]) > 1 else _repeated(row) for row in groups]
@@ -320,17 +461,35 @@ def prune(state: Round, words: Setting, seen: set[str], refused: set[tuple]) -> 
         for row, reply in zip(groups, said, strict=True)
         if isinstance(reply, Unanswered) and (names := tuple(p["name"] for p in row["predicates"]))
     ]
+    unproved: list[Pair] = []
     for pair in (pair for reply in replies for pair in reply.merges):
+        change = None
         if {pair.keep, pair.drop} <= {p.name for p in ruleset.predicates}:
             ruleset, change = certify.merge(ruleset, pair.keep, pair.drop, pair.negated, known, pair.reason)
+        if change is not None and (change.accepted or words.panel is None):
             changes.append(change)
+        elif words.panel is not None and _pair_key(pair) not in refused:
+            unproved.append(pair)
+    state = replace(state, ruleset=ruleset)
+    if unproved and words.panel is not None and words.policy is not None and state.found is not None:
+        offered = [rereading.merged(state, p.keep, p.drop, p.negated, p.reason) for p in unproved]
+        changes += [
+            Change("merge", (p.keep, p.drop), (), False, "no reader can be asked: a person decided, or others imply it")
+            for p, one in zip(unproved, offered, strict=True)
+            if one is None
+        ]
+        proposals = [one for one in offered if one is not None]
+        state, read = rereading.reread(state, proposals, state.found.words, words.policy, words.panel)
+        changes += read
+    ruleset = state.ruleset
+    known = physical.rules(ruleset.predicates, words.toolbox)
     for repetition in (r for reply in replies for r in reply.redundant):
         rules = {rule.id: rule for rule in ruleset.rules}
         if {repetition.rule, *repetition.because} <= rules.keys():
             because = [rules[i] for i in repetition.because]
             ruleset, change = certify.prune(ruleset, rules[repetition.rule], because, known, repetition.reason)
             changes.append(change)
-    return ruleset, changes
+    return replace(state, ruleset=ruleset), changes
 
 
 def _repeated(group: Mapping[str, object]) -> Merged:
@@ -350,8 +509,9 @@ def _groups(
     """One request a component of related predicates with a rule that was seen and something to merge or drop."""
     import networkx
 
-    predicates = {p.name: p for p in state.ruleset.predicates}
-    order, cosines = list(predicates), _cosines(state.ruleset.predicates, words)
+    whole = state.state.whole
+    predicates = {p.name: p for p in whole.predicates}
+    order, cosines = list(predicates), _cosines(whole.predicates, words)
     similar = [
         (order[i], order[j], round(float(cosines[i, j]), 3))
         for i, j in np.argwhere(np.triu(cosines >= words.similarity))
@@ -360,23 +520,34 @@ def _groups(
     graph.add_nodes_from(predicates)
     graph.add_edges_from((a, b) for a, b, _ in similar)
     graph.add_edges_from(rule.predicates for rule in known)
-    rows, batch = _rows(state, words), []
+    rows, batch, waiting = _rows(state, words), [], {*state.state.open}
     for group in networkx.connected_components(graph):
         names = [n for n in predicates if n in group]
-        rules = [r for r in state.ruleset.rules if r.type == "action" and group & set(r.predicates)]
-        if (len(names) > 1 or len(rules) > 1) and seen & {r.id for r in rules}:
+        rules = [r for r in whole.rules if r.type == "action" and group & set(r.predicates)]
+        if (len(names) > 1 or len(rules) > 1) and seen & {name for r in rules for name in (r.id, r.clause)}:
             inside = {n for r in rules for n in r.predicates} | group
             batch.append(
                 {
                     "predicates": [rows[n] for n in names],
-                    "rules": [_rule_row(r) for r in rules],
+                    "rules": [_rule_row(r) | ({"open": True} if r.clause in waiting else {}) for r in rules],
                     "similar": [
                         [a, b, c] for a, b, c in similar if a in group and ("merge", frozenset((a, b))) not in refused
                     ],
                     "background": [syntax.render(r.formula) for r in known if inside.issuperset(r.predicates)],
                 }
             )
-    return batch
+    return _packed(batch) if words.panel else batch
+
+
+def _packed(groups: Sequence[dict[str, list]]) -> list[dict[str, object]]:
+    """Groups joined to questions of at most `PACKED` predicates, or of one group: each says what it is about."""
+    made: list[dict[str, list]] = []
+    for group in groups:
+        if made and len(made[-1]["predicates"]) + len(group["predicates"]) <= PACKED:
+            made[-1] = {key: [*some, *(row for row in group[key] if row not in some)] for key, some in made[-1].items()}
+        else:
+            made.append(group)
+    return made
 
 
 def _cosines(predicates: Sequence[Predicate], words: Setting) -> np.ndarray:
@@ -390,9 +561,9 @@ def _cosines(predicates: Sequence[Predicate], words: Setting) -> np.ndarray:
     return table
 
 
-def _measured(number: int, ruleset: RuleSet, words: Setting) -> Round:
-    found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
-    return Round(number, ruleset, _vagueness(ruleset, words), conflicts=found)
+def _measured(number: int, state: State, words: Setting) -> Round:
+    found = conflicts(state.ruleset, physical.rules(state.ruleset.predicates, words.toolbox))
+    return Round(number, state.ruleset, _vagueness(state.whole, words), conflicts=found, read=state)
 
 
 def _vagueness(ruleset: RuleSet, words: Setting) -> dict[str, float]:
@@ -414,24 +585,45 @@ def _touched(before: RuleSet, after: RuleSet) -> set[str]:
     return {rule.id for rule in after.rules if formulas.get(rule.id) != rule.formula}
 
 
-def _rule_row(rule: Rule) -> dict[str, str]:
+def _pair_key(pair: Pair) -> tuple:
+    return "merge", frozenset((pair.keep, pair.drop))
+
+
+def _rule_row(rule: Rule) -> dict[str, object]:
     return {"id": rule.id, "text": rule.text, "quote": rule.quote, "formula": syntax.render(rule.formula)}
+
+
+def _reading_row(name: str, state: State, context: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """A reading as a model is shown it: the rule in force of that id, or what was read of an open sentence."""
+    if name not in state.open:
+        rule = next(rule for rule in state.ruleset.rules if rule.id == name)
+        return {**context.get(rule.clause, {}), **_rule_row(rule), "predicates": list(rule.predicates)}
+    account, one = state.open[name]
+    own = [rule for rule in state.whole.rules if rule.clause == name]
+    row = {
+        "open": account.reason,
+        "readings": [[syntax.render(formula) for formula in choice.formulas] for choice in one.choices],
+        "apart": list(account.apart),
+        "missing": rereading.missing(state, name),
+        "predicates": list(dict.fromkeys(n for rule in own for n in rule.predicates)),
+    }
+    return {**context.get(name, {}), "id": name, "text": account.text, "quote": account.text, **row}
 
 
 def _rows(state: Round, words: Setting) -> dict[str, dict[str, object]]:
     """Every predicate as a model is shown it: words, vagueness, neighbours, and what it is bound to."""
-    predicates = state.ruleset.predicates
+    whole = state.state.whole
+    predicates = whole.predicates
+    disputed = state.read.found.words.disputed if state.read and state.read.found else {}
     nearest = np.argsort(-_cosines(predicates, words), axis=1, kind="stable")[:, :3]
     near = {
         p.name: [predicates[j].name for j in row if predicates[j].kind == p.kind and predicates[j] is not p]
         for p, row in zip(predicates, nearest, strict=True)
     }
     uses: dict[str, dict[str, None]] = {}
-    for rule in state.ruleset.rules:
+    for rule in whole.rules:
         for name in rule.predicates:
-            uses.setdefault(name, {}).update(
-                dict.fromkeys(a.name.replace("_", " ") for a in state.ruleset.actions(rule))
-            )
+            uses.setdefault(name, {}).update(dict.fromkeys(a.name.replace("_", " ") for a in whole.actions(rule)))
     return {
         p.name: {
             "name": p.name,
@@ -441,8 +633,9 @@ def _rows(state: Round, words: Setting) -> dict[str, dict[str, object]]:
             "neighbours": near[p.name],
             "used_by": list(uses.get(p.name, ())),
             "meaning": _meaning(p, words.toolbox),
+            **({"disputed": disputed[p.name]} if p.name in disputed else {}),
         }
-        for p in state.ruleset.predicates
+        for p in predicates
     }
 
 
@@ -456,6 +649,8 @@ def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
                 for t in tools
             ]
         }
+    if predicate.question:
+        return {"question": predicate.question, "of": list(predicate.speakers)}
     if predicate.test is None:
         return {}
     known = physical.bound(predicate, toolbox)

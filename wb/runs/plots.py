@@ -39,8 +39,22 @@ Place = Mapping[str, tuple[float, float]]
 
 
 def rule_count(runs: Runs) -> Figure:
-    """Rules after each half of a refinement round; round 0 is the extracted rule set. Values: lists of rounds."""
-    return _per_round("Rules per refinement round", "rules", _rounds(runs, "rules"))
+    """Rules after each half of a refinement round; round 0 is the extracted rule set. Values: lists of rounds.
+
+    Where readings wait that are not in force, those in force have a line of their own (dotted).
+    """
+    waiting = [
+        name for name, rows in runs.items() if any(row.get("in_force", row["rules"]) != row["rules"] for row in rows)
+    ]
+    made = (*_rounds(runs, "rules"), *_dotted(runs, waiting, "in_force", ", in force"))
+    return _per_round("Rules per refinement round", "rules", made)
+
+
+def left(runs: Runs) -> Figure:
+    """What is left after each half of a refinement round: sentences that a person has to decide, and predicates that
+    nothing tells (dotted)."""
+    made = (*_rounds(runs, "open", ", to decide"), *_dotted(runs, list(runs), "unbound", ", unbound"))
+    return _per_round("Decisions left to a person, and unbound predicates", "sentences, predicates", made)
 
 
 def predicate_count(runs: Runs) -> Figure:
@@ -52,10 +66,7 @@ def vagueness(runs: Runs) -> Figure:
     """Mean vagueness V_r of the rules after each half of a round (solid), and the largest (dotted); where a model was
     asked, in a second panel what it says of the same rules."""
     asked = {name: rows for name, rows in runs.items() if "judge" in rows[0]}
-    dotted = [
-        replace(each, look=Look(look.colour, "dot", look.symbol, max(look.width - 1, 1), look.size - 2))
-        for each, (look, *_) in zip(_rounds(runs, "vagueness_max", ", largest"), _looks(runs), strict=True)
-    ]
+    dotted = _dotted(runs, list(runs), "vagueness_max", ", largest")
     judged = [replace(each, panel=1, name=f"{each.name}, judged") for each in _rounds(asked, "judged")]
     made = _per_round(NEAR, "score" if asked else COSINE, (*_rounds(runs, "vagueness"), *dotted, *judged))
     measures, judges = ({rows[0].get(by, "") for rows in runs.values()} - {""} for by in ("measure", "judge"))
@@ -256,6 +267,15 @@ def _rounds(runs: Runs, key: str, suffix: str = "") -> tuple[Series, ...]:
         shape = {"hover": [what for *_, what in points], "hollow": [at % 1 > 0 for at in x], "note": _change(y)}
         made.append(Series(look, x, y, f"{name}{suffix}", **shape))
     return tuple(made)
+
+
+def _dotted(runs: Runs, names: Sequence[str], key: str, suffix: str) -> tuple[Series, ...]:
+    """A thinner, dotted curve of those runs, in their colours."""
+    return tuple(
+        replace(each, look=Look(look.colour, "dot", look.symbol, max(look.width - 1, 1), look.size - 2))
+        for each, (look, name, _) in zip(_rounds(runs, key, suffix), _looks(runs), strict=True)
+        if name in names
+    )
 
 
 def _change(values: Sequence[float | None]) -> str:

@@ -278,6 +278,7 @@ class Drawing(NamedTuple):
 DRAWINGS = (
     Drawing(plots.rule_count, "02", "rounds.json", "rules"),
     Drawing(plots.predicate_count, "02", "rounds.json", "predicates"),
+    Drawing(plots.left, "02", "rounds.json", "rules"),
     Drawing(plots.vagueness, "02", "rounds.json", "rules"),
     Drawing(plots.predicate_graph, "03", "graph.json", "predicates"),
     Drawing(plots.circuit_costs, "03", "costs.json", "tools"),

@@ -1,0 +1,297 @@
+"""Changes of what a rule means: made where a sentence, read again by blind readers, says so, and nowhere else.
+
+ShieldAgent (Sec. 3.2.3) has one model correct, rebind and merge.  Here such a proposal is only a reason to ask again:
+its new words go into the vocabulary as any entry does (bound twice, blind), and readers who see neither the proposal
+nor the old reading read the sentence over it (`extract.again`).  What they agree on settles a sentence that was open;
+of one in force they have to agree on exactly what was proposed, and of a merge this holds for all sentences that had
+the name that goes.  What a person decided is no more asked about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wb.domain.policy import Policy
+from wb.domain.tools import Toolbox
+from wb.logic import formula as f
+from wb.logic.decide import Word
+from wb.logic.formula import Formula
+from wb.models.client import LLM
+from wb.rules import agreement, certify, decisions, extract, sentences, understood, vocabulary
+from wb.rules.agreement import Agreement
+from wb.rules.certify import Change
+from wb.rules.extract import ASSUMED, PARTLY, PERSON, Extract, Extracted, Panel
+from wb.rules.readers import Reading
+from wb.rules.rule import Predicate, Rule, RuleSet, toolbox
+from wb.rules.sentences import Account
+from wb.rules.vocabulary import Entries, Entry, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The rules in force and, where the readings are at hand, what was read and became of every sentence."""
+
+    ruleset: RuleSet
+    found: Extracted | None = None
+    accounts: tuple[Account, ...] = ()
+
+    @property
+    def of_clause(self) -> dict[str, tuple[Account, Extract]]:
+        """Account and extract of each sentence, by its clause."""
+        if self.found is None:
+            return {}
+        every = zip(self.found.clauses, self.accounts, self.found.extracts, strict=True)
+        return {clause.id: (account, one) for clause, account, one in every}
+
+    @property
+    def open(self) -> dict[str, tuple[Account, Extract]]:
+        """The sentences whose reading is open: not those that a person left so, nor those whose rule has a question."""
+        readable = ("", PARTLY, ASSUMED)
+        return {k: one for k, one in self.of_clause.items() if one[0].cls == "open" and one[0].grade in readable}
+
+    @property
+    def waiting(self) -> RuleSet:
+        """The first reading of each open sentence as rules, which are not in force."""
+        rules = tuple(
+            Rule(f"{clause}?{k}", account.text, formula, "oblige", "action", clause, account.text)
+            for clause, (account, one) in self.open.items()
+            for k, formula in enumerate(one.choices[0].formulas if one.choices else (), 1)
+        )
+        return RuleSet(self.found.words.predicates, rules).without_unused() if self.found and rules else RuleSet()
+
+    @property
+    def whole(self) -> RuleSet:
+        """The rules in force and, after them, those that wait."""
+        names, more = {p.name for p in self.ruleset.predicates}, self.waiting
+        fresh = tuple(p for p in more.predicates if p.name not in names)
+        return RuleSet((*self.ruleset.predicates, *fresh), (*self.ruleset.rules, *more.rules))
+
+    def demanded(self, clause: str) -> tuple[Formula, ...]:
+        """What the rules in force of a sentence say."""
+        return tuple(rule.formula for rule in self.ruleset.rules if rule.clause == clause)
+
+    def free(self, clause: str) -> bool:
+        """Whether the reading of a sentence may be replaced: no person made it, and pruning has not shared it out."""
+        account = self.of_clause[clause][0] if clause in self.of_clause else None
+        if account is None or account.grade == PERSON or account.cls == "waived":
+            return False
+        own = [rule for rule in self.ruleset.rules if rule.clause == clause]
+        names = {name for rule in own for name in (rule.id, *rule.parents)}
+        strangers = [name for name in names if name.rsplit(".", 1)[0] != clause]
+        return not strangers and names >= {*account.rules}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Another reading of a sentence, or one name in place of another in several.
+
+    `wanted` are, of sentences in force, the formulas that readers have to agree on; a merge takes the second name of
+    `before` out of the vocabulary, for the first is said in its place, or its negation.
+    """
+
+    kind: Literal["correct", "settle", "merge"]
+    before: tuple[str, ...]
+    clauses: tuple[str, ...]
+    wanted: Mapping[str, tuple[Formula, ...]]
+    reason: str = ""
+    negated: bool = False
+
+    @property
+    def drop(self) -> str:
+        """The name that is said no more; empty but for a merge."""
+        return self.before[1] if self.kind == "merge" else ""
+
+
+def merged(state: State, keep: str, drop: str, negated: bool, reason: str) -> Proposal | None:
+    """The proposal to say `keep`, or its negation, wherever `drop` is said; None where it cannot be put to readers."""
+    known = {p.name: p for p in state.whole.predicates}
+    if state.found is None or not {keep, drop} <= known.keys() or keep == drop:
+        return None
+    one, other = known[keep], known[drop]
+    entries = {entry.name for entry in state.found.words.entries}
+    if one.kind != other.kind or len(one.objects) != len(other.objects) or not {keep, drop} <= entries:
+        return None
+    own = dict.fromkeys(rule.clause for rule in state.ruleset.rules if drop in rule.predicates)
+    wanted = {name: tuple(_said(part, keep, drop, negated) for part in state.demanded(name)) for name in own}
+    if not (own or using(state, [drop])) or not all(map(state.free, own)):
+        return None
+    return Proposal("merge", (keep, drop), tuple(dict.fromkeys((*own, *using(state, [drop])))), wanted, reason, negated)
+
+
+def _names(formulas: Iterable[Formula]) -> set[str]:
+    return {name for one in formulas for name in f.predicates(one)}
+
+
+def _said(formula: Formula, keep: str, drop: str, negated: bool) -> Formula:
+    atoms = [f.Atom(name) for name in f.atoms(formula)]
+    new = {atom: f.Atom(keep + atom.name.removeprefix(drop)) for atom in atoms if atom.predicate == drop}
+    signed = {atom: f.Not(one) if negated else one for atom, one in new.items()}
+    return certify.affirmative(f.substitute(formula, signed))
+
+
+def rebound(words: Vocabulary, rows: Entries, writers: Sequence[LLM]) -> tuple[Vocabulary, list[Change]]:
+    """The vocabulary with new entries, and others in place of those of the same name, where blind writers bind them
+    alike; what was there before stays where they do not."""
+    names = {row.name for row in (*rows.acts, *rows.facts)}
+    if not names:
+        return words, []
+    asked = {e.name for e in words.entries if e.predicate.question} & names
+    box = replace(words.toolbox, state=tuple(field for field in words.toolbox.state if field.name not in asked))
+    rest = tuple(entry for entry in words.entries if entry.name not in names)
+    fresh = vocabulary.join(Vocabulary(rest, vocabulary.in_session(box)), rows, writers)
+    taken = {e.name: e for e in fresh.entries if e.name in names and not e.disputed}
+    old = {entry.name for entry in words.entries}
+    changes = [
+        Change("bind", (name,) if name in old else (), (name,), name in taken, _bindings(fresh, name))
+        for name in sorted(names)
+    ]
+    kept = tuple(taken.pop(entry.name, entry) for entry in words.entries)
+    return vocabulary.of_entries((*kept, *taken.values()), words.toolbox if asked else fresh.toolbox), changes
+
+
+def _bindings(words: Vocabulary, name: str) -> str:
+    one = next((entry for entry in words.entries if entry.name == name), None)
+    if one is None:
+        return "a free name was required"
+    return f"bound again, blind: {one.disputed or one.by}"
+
+
+def bound(state: State, words: Vocabulary, names: Iterable[str]) -> State:
+    """The state in which predicates in force that nothing told are told as the vocabulary's entries of their names."""
+    fresh = {p.name: p for p in words.enforced if p.name in set(names)}
+    idle = {p.name for p in state.ruleset.predicates if not p.tools and p.test is None}
+    by = {name: p for name, p in fresh.items() if name in idle}
+    return replace(state, ruleset=certify.exchange(state.ruleset, by))
+
+
+def using(state: State, names: Iterable[str]) -> set[str]:
+    """The clauses of open sentences some reading of which says one of the names."""
+    wanted = set(names)
+    return {k for k, (_, one) in state.open.items() if any(_names(c.formulas) & wanted for c in one.choices)}
+
+
+def blocked(state: State, called: Iterable[str]) -> dict[str, int]:
+    """How many of recorded calls, given by their tools, each reading may block: an open sentence those of the tools that
+    it holds, by its clause, and a rule those that the rules of its sentence can forbid, by its id."""
+    calls = Counter(called)
+    many = {clause: sum(calls[tool] for tool in one.tools) for clause, (one, _) in state.of_clause.items()}
+    return many | {rule.id: many.get(rule.clause, 0) for rule in state.ruleset.rules}
+
+
+def missing(state: State, clause: str) -> list[str]:
+    """What readers of a sentence found no name for."""
+    every = (some[clause] for some in (state.found.readings or {}).values() if clause in some) if state.found else ()
+    return list(dict.fromkeys(f"{m.kind}: {m.description}" for one in every for m in one.missing))
+
+
+def reread(
+    state: State, proposals: Sequence[Proposal], words: Vocabulary, policy: Policy, panel: Panel
+) -> tuple[State, list[Change]]:
+    """The state after blind readers have read the sentences of the proposals over a vocabulary: with what they agree
+    on where it settles an open sentence, or is what was proposed of one in force.
+
+    Raises:
+        ModelError: a request failed in a way that all further ones would.
+    """
+    asked = list(dict.fromkeys(clause for one in proposals for clause in one.clauses))
+    if not asked or state.found is None:
+        return state, []
+    drops = {one.drop for one in proposals} - {""}
+    shown = words._replace(entries=tuple(entry for entry in words.entries if entry.name not in drops))
+    heard = extract.again(policy, shown, panel, asked)
+    predicates = _joined(words.enforced, state.found.predicates)
+    box = toolbox(words.toolbox, RuleSet(predicates))
+    judged = {name: _judged(state, name, heard[name], proposals, predicates, box) for name in asked if name in heard}
+    good = {name for name, (yes, _) in judged.items() if yes}
+    refused = {k for k, one in enumerate(proposals) if not good.issuperset(one.clauses)}
+    while True:  # a sentence is taken as a whole: with a merge that is refused goes all that its sentences were told
+        good -= {name for k in refused if proposals[k].kind == "merge" for name in proposals[k].clauses}
+        more = {k for k, one in enumerate(proposals) if not good.issuperset(one.clauses)}
+        if more == refused:
+            break
+        refused = more
+    gone = {one.drop for k, one in enumerate(proposals) if k not in refused and one.drop}
+    words = words._replace(entries=tuple(entry for entry in words.entries if entry.name not in gone))
+    clauses = [clause.id for clause in state.found.clauses]
+    extracts = tuple(heard[n] if n in good else e for n, e in zip(clauses, state.found.extracts, strict=True))
+    found = replace(state.found, extracts=extracts, predicates=predicates, toolbox=box, vocabulary=words)
+    after = _taken(state, found, policy, good)
+    changes = []
+    for k, one in enumerate(proposals):
+        why = "; ".join(dict.fromkeys(judged[name][1] for name in one.clauses if name in judged))
+        if k in refused and all(judged.get(name, (False,))[0] for name in one.clauses):
+            why = "refused with a merge that a sentence of it would need"
+        ids = one.before[:1] if one.drop else tuple(r.id for r in after.ruleset.rules if r.clause in one.clauses)
+        changes.append(Change(one.kind, one.before, () if k in refused else ids, k not in refused, why, one.reason))
+    return after, changes
+
+
+def _judged(
+    state: State,
+    clause: str,
+    made: Extract,
+    proposals: Sequence[Proposal],
+    predicates: Sequence[Predicate],
+    box: Toolbox,
+) -> tuple[bool, str]:
+    """Whether what readers made of a sentence is taken, and why, with the run that tells it from what was in force."""
+    own = [one for one in proposals if clause in one.clauses]
+    before = state.demanded(clause)
+    if made.cls == "open":
+        return False, f"blind readers: {made.reason}"
+    apart = same(before, made.formulas, predicates, box)
+    told = _run(apart.apart, (*before, *made.formulas), predicates)
+    taken = f"blind readers: {made.grade or made.reason}" + f"; before and after part: {told}" * bool(told)
+    if clause in state.open:
+        return True, taken
+    wanted = next((one.wanted[clause] for one in own if one.kind == "correct"), None)
+    for one in (one for one in own if one.kind == "merge"):
+        wanted = tuple(_said(part, *one.before, one.negated) for part in wanted or before)
+    if same(wanted, made.formulas, predicates, box).outcome != "agreed":
+        if apart.outcome == "agreed":
+            return False, "blind readers agree on what is in force"
+        return False, f"blind readers agree on neither what is in force nor what was proposed; they part: {told}"
+    return True, taken
+
+
+def same(one: Sequence[Formula], other: Sequence[Formula], predicates: Sequence[Predicate], box: Toolbox) -> Agreement:
+    """Whether two lists of formulas leave the guard of each tool the same, and else a run that tells them apart."""
+    words = vocabulary.of_entries([Entry(p) for p in predicates], box)
+    return agreement.compare(Reading(tuple(one)), Reading(tuple(other)), words)
+
+
+def _run(run: Word | None, formulas: Sequence[Formula], predicates: Sequence[Predicate]) -> str:
+    return "; then ".join(understood.steps(run, formulas, RuleSet(tuple(predicates)))) if run else ""
+
+
+def _joined(first: Iterable[Predicate], second: Iterable[Predicate]) -> tuple[Predicate, ...]:
+    return tuple({p.name: p for p in (*second, *first)}.values())
+
+
+def _taken(state: State, found: Extracted, policy: Policy, clauses: set[str]) -> State:
+    """The state with the new readings of some sentences; a rule that they replace is a parent of those in its place."""
+    if not clauses:
+        return replace(state, found=found)
+    classed = sentences.classify(policy, found)
+    fresh = [rule for rule in classed.ruleset.rules if rule.clause in clauses]
+    old = [rule for rule in state.ruleset.rules if rule.clause in clauses]
+    kept = [rule for rule in state.ruleset.rules if rule.clause not in clauses]
+    names = {name for rule in fresh for name in rule.predicates}
+    own = RuleSet(tuple(p for p in classed.ruleset.predicates if p.name in names), tuple(fresh))
+    held = {name for rule in kept for name in rule.predicates}
+    base = RuleSet(tuple(p for p in state.ruleset.predicates if p.name in held), tuple(kept))
+    joined, fresh = decisions.joined(base, own, found.toolbox)
+    parents: dict[str, tuple[str, ...]] = {}
+    for rule in old:
+        parents[rule.clause] = (*parents.get(rule.clause, ()), rule.id, *rule.parents)
+    fresh = [replace(r, parents=tuple(n for n in dict.fromkeys(parents.get(r.clause, ())) if n != r.id)) for r in fresh]
+    order = {clause.id: k for k, clause in enumerate(found.clauses)}
+    rules = sorted((*kept, *fresh), key=lambda rule: order.get(rule.clause, len(order)))
+    accounts = tuple(
+        new if clause.id in clauses else was
+        for clause, new, was in zip(found.clauses, classed.accounts, state.accounts, strict=True)
+    )
+    return State(RuleSet(joined.predicates, tuple(rules), state.ruleset.undecided), found, accounts)
