@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wb.domain.events import Asked, Run
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
 from wb.logic import formula as f
@@ -173,10 +174,10 @@ def using(state: State, names: Iterable[str]) -> set[str]:
     return {k for k, (_, one) in state.open.items() if any(_names(c.formulas) & wanted for c in one.choices)}
 
 
-def blocked(state: State, called: Iterable[str]) -> dict[str, int]:
-    """How many of recorded calls, given by their tools, each reading may block: an open sentence those of the tools that
-    it holds, by its clause, and a rule those that the rules of its sentence can forbid, by its id."""
-    calls = Counter(called)
+def blocked(state: State, runs: Iterable[Run]) -> dict[str, int]:
+    """How many calls of recorded runs each reading may block: an open sentence those of the tools that it holds, by its
+    clause, and a rule those that the rules of its sentence can forbid, by its id."""
+    calls = Counter(event.what.call.tool for run in runs for event in run.events if isinstance(event.what, Asked))
     many = {clause: sum(calls[tool] for tool in one.tools) for clause, (one, _) in state.of_clause.items()}
     return many | {rule.id: many.get(rule.clause, 0) for rule in state.ruleset.rules}
 
