@@ -277,6 +277,8 @@ def _requirements(body: Formula) -> tuple[Formula, ...]:
             return _requirements(left) + _requirements(right)
         case Not(Or(left, right)):
             return _requirements(Not(left)) + _requirements(Not(right))
+        case Not(And(left, Or(one, other))):
+            return _requirements(Not(And(left, one))) + _requirements(Not(And(left, other)))
         case Not(Not(inner)):
             return _requirements(inner)
         case Not(Implies(left, right)):
