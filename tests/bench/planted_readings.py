@@ -1,12 +1,13 @@
 """Thirty faults planted in a rule set whose gold a person wrote, and how many of them refinement mends.
 
-    python tests/bench/planted_readings.py FOLDER [--model "offline" | "A,B,C"] [--replies FOLDER]
+    python tests/bench/planted_readings.py FOLDER [--model "offline" | "A,B,C"] [--replies FOLDER] [--record FILE]
 
 The rules are those of `policies/code_hosting/decisions.yaml`.  Fifteen pairs of sentences become one sentence each,
 read as one rule; ten rules say a fact or an act by a second name, bound (five) or told by nothing (five); five are
-misread.  *Mended* is what is equal to gold, decided: a compound as two rules, a synonym without its second name.  A right
+misread.  *Mended* is what is equal to gold, decided: a compound as two rules, a synonym with one of its names.  A right
 rule is *lost* where the rules together no more imply it, and *inverted* where a rule of its sentence lets its act
-happen only against it.  FOLDER gets the planted policy, what is asked with `--model`, and `planted.json`.
+happen only against it.  FOLDER gets the planted policy, what is asked with `--model`, and `planted.json`; `--record`
+keeps the replies, a line each, for `Replay`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
 
+from wb import paths
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
 from wb.logic import cel, decide
 from wb.logic import formula as f
-from wb.logic.syntax import parse, render
+from wb.logic.syntax import parse
 from wb.models import client, embeddings
 from wb.models.client import LLM
-from wb.models.ledger import Unanswered
+from wb.models.endpoint import Reply
+from wb.models.ledger import ModelError, Unanswered
 from wb.offline import engine
 from wb.rules import decisions, extract, physical, refine, rereading, sentences, vocabulary
 from wb.rules.certify import Change
@@ -210,17 +213,61 @@ def measured(planted: Planted, ruleset: RuleSet) -> dict[str, object]:
     return {"mended": sum(mended.values()), **kinds, "missed": missed, "lost": lost, "inverted": inverted}
 
 
+KEPT: list[dict] = []  # what models replied, in order
+
+
+def key(inputs: Mapping[str, object]) -> str:
+    """What tells a question from others of its prompt."""
+    return paths.digest(json.loads(json.dumps(inputs)))[:16]
+
+
+class Replay:
+    """The model of that name as it was recorded.  What it said of readings and names is given again for those that a
+    question has, so that neither the order of the queue nor a cosine matters; all else to just the same question."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        self.name, self.rows = name, [row for row in rows if row["who"] == name]
+
+    def answer(self, prompt, inputs, schema, **_):
+        """The recorded reply."""
+        own = [row for row in self.rows if row["prompt"] == prompt.name]
+        if prompt.name == "refine_predicates":
+            answers = {one["id"]: one for row in reversed(own) for one in row["reply"]["answers"]}
+            return Reply({"answers": [answers[row["id"]] for row in inputs["rules"] if row["id"] in answers]})
+        if prompt.name == "merge_predicates":
+            names = {row["name"] for row in inputs["predicates"]}
+            pairs = [pair for row in own for pair in row["reply"].get("merges", ())]
+            return Reply({"merges": [pair for pair in pairs if {pair["keep"], pair["drop"]} <= names]})
+        found = [row["reply"] for row in own if row["key"] == key(inputs)]
+        if not found:
+            raise ModelError(f"{self.name} was not asked just this question of {prompt.name}: read it again")
+        return Reply(found[0])
+
+
 class Patient(LLM):
-    """A model that stops where pasted replies are awaited, so that nothing is asked that rests on missing ones."""
+    """A model that stops where pasted replies are awaited, so that nothing is asked that rests on missing ones, and
+    keeps what it was told."""
 
     def ask_all(self, prompt_name, reply_type, batch):
-        replies = super().ask_all(prompt_name, reply_type, batch)
+        rows = list(batch)
+        replies = super().ask_all(prompt_name, reply_type, rows)
+        KEPT.extend(
+            {
+                "who": self.name,
+                "prompt": prompt_name,
+                "key": key(rows[k]),
+                "reply": one.model_dump(exclude_defaults=True),
+            }
+            for k, one in enumerate(replies)
+            if not isinstance(one, Unanswered)
+        )
         if any(isinstance(one, Unanswered) and "paste the reply" in one.reason for one in replies):
             raise client.NotPasted("replies are awaited")
         return replies
 
 
-def refined(planted: Planted, models: Sequence[LLM], encoder: embeddings.Encoder, **options: int) -> tuple[Round, ...]:
+def refined(planted: Planted, models: Sequence[LLM], encoder: object, **options: int) -> tuple[Round, ...]:
     """The rounds of Alg. 2: the first model proposes, the others read; with one that is offline nobody does."""
     offline = models[0].name == "offline"
     panel = None if offline else extract.panel(models[1:] or models)
@@ -230,6 +277,7 @@ def refined(planted: Planted, models: Sequence[LLM], encoder: embeddings.Encoder
 
 
 def told(changes: Sequence[Change]) -> list[str]:
+    """Changes, a line each."""
     return [f"{c.kind} {'yes' if c.accepted else 'no '} {c.before} {c.certificate}" for c in changes]
 
 
@@ -239,6 +287,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default="offline")
     parser.add_argument("--replies", type=Path, default=None)
+    parser.add_argument("--record", type=Path, default=None)
     asked = parser.parse_args()
     planted = plant(asked.folder / "policy")
     encoder = embeddings.Encoder(cache=asked.folder / "embeddings")
@@ -251,6 +300,9 @@ def main() -> None:
         rounds = refined(planted, models, encoder)
     except client.NotPasted as waits:
         raise SystemExit(f"{waits}: {len(client.waiting(place, asked.model))} questions wait") from None
+    if asked.record:
+        kept = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in KEPT)
+        asked.record.write_text(kept, "utf-8")
     rows = [{**one.row(), "measured": measured(planted, one.ruleset)} for one in rounds]
     (asked.folder / "planted.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False), "utf-8")
     for one, row in zip(rounds, rows, strict=True):
@@ -258,8 +310,6 @@ def main() -> None:
             row["round"], {k: row[k] for k in ("rules", "in_force", "open", "predicates", "unbound")}, row["measured"]
         )
         print("\n".join(told([c for c in one.changes if c.kind != "clarify"])))
-    for rule in rounds[-1].ruleset.rules if "--rules" in sys.argv else ():
-        print(rule.id, render(rule.formula))
 
 
 if __name__ == "__main__":

@@ -222,7 +222,13 @@ def measure(one: Text, mode: Mode, said: Mapping[str, Mapping[str, object]]) -> 
     """The figures of a text."""
     found = extracted(one, mode)
     rulings = decisions.load(one.replies.with_name("decisions.yaml"), one.policy) if mode.decided else ()
-    classed = sentences.classify(one.policy, found, rulings)
+    return counted(one, found, sentences.classify(one.policy, found, rulings), said, mode.name)
+
+
+def counted(
+    one: Text, found: Extracted, classed: Classified, said: Mapping[str, Mapping[str, object]], mode: str
+) -> dict[str, object]:
+    """The figures of what became of a text."""
     at = places(one, classed)
     accounts = {row.id: row for row in classed.accounts}
     rows: Counter[str] = Counter()
@@ -253,7 +259,7 @@ def measure(one: Text, mode: Mode, said: Mapping[str, Mapping[str, object]]) -> 
     in_force = [row for row in classed.accounts if row.cls == "rule"]
     return {
         "text": one.name,
-        "mode": mode.name,
+        "mode": mode,
         "gold rules": len(one.gold),
         **dict(rows),
         "sentences": sentences.counted(classed.accounts),

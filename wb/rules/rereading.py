@@ -146,18 +146,18 @@ def rebound(words: Vocabulary, rows: Entries, writers: Sequence[LLM]) -> tuple[V
     taken = {e.name: e for e in fresh.entries if e.name in names and not e.disputed}
     old = {entry.name for entry in words.entries}
     changes = [
-        Change("bind", (name,) if name in old else (), (name,), name in taken, _bindings(fresh, name))
+        Change(
+            "bind", (name,), (name,), name in taken, _bindings(fresh, name, "bound again" if name in old else "added")
+        )
         for name in sorted(names)
     ]
     kept = tuple(taken.pop(entry.name, entry) for entry in words.entries)
     return vocabulary.of_entries((*kept, *taken.values()), words.toolbox if asked else fresh.toolbox), changes
 
 
-def _bindings(words: Vocabulary, name: str) -> str:
+def _bindings(words: Vocabulary, name: str, what: str) -> str:
     one = next((entry for entry in words.entries if entry.name == name), None)
-    if one is None:
-        return "a free name was required"
-    return f"bound again, blind: {one.disputed or one.by}"
+    return f"{what}, with a blind binding beside it: {one.disputed or one.by}" if one else "a free name was required"
 
 
 def bound(state: State, words: Vocabulary, names: Iterable[str]) -> State:
