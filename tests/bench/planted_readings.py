@@ -24,7 +24,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
 
-from wb import paths
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
 from wb.logic import cel, decide
@@ -216,14 +215,9 @@ def measured(planted: Planted, ruleset: RuleSet) -> dict[str, object]:
 KEPT: list[dict] = []  # what models replied, in order
 
 
-def key(inputs: Mapping[str, object]) -> str:
-    """What tells a question from others of its prompt."""
-    return paths.digest(json.loads(json.dumps(inputs)))[:16]
-
-
 class Replay:
-    """The model of that name as it was recorded.  What it said of readings and names is given again for those that a
-    question has, so that neither the order of the queue nor a cosine matters; all else to just the same question."""
+    """The model of that name as it was recorded: what it said of each reading, statement or name is given again for
+    those that a question has, so that neither the order of the queue nor a cosine matters."""
 
     def __init__(self, name: str, file: Path) -> None:
         rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -231,18 +225,23 @@ class Replay:
 
     def answer(self, prompt, inputs, schema, **_):
         """The recorded reply."""
-        own = [row for row in self.rows if row["prompt"] == prompt.name]
-        if prompt.name == "refine_predicates":
-            answers = {one["id"]: one for row in reversed(own) for one in row["reply"]["answers"]}
-            return Reply({"answers": [answers[row["id"]] for row in inputs["rules"] if row["id"] in answers]})
+        replies = [row["reply"] for row in self.rows if row["prompt"] == prompt.name]
         if prompt.name == "merge_predicates":
             names = {row["name"] for row in inputs["predicates"]}
-            pairs = [pair for row in own for pair in row["reply"].get("merges", ())]
+            pairs = [pair for one in replies for pair in one.get("merges", ())]
             return Reply({"merges": [pair for pair in pairs if {pair["keep"], pair["drop"]} <= names]})
-        found = [row["reply"] for row in own if row["key"] == key(inputs)]
+        if prompt.name == "bind_vocabulary":
+            wanted = {row["name"] for rows in inputs["entries"].values() for row in rows}
+            return Reply({k: self._of(replies, k, "name", wanted) for k in ("acts", "facts")})
+        given, said = ("rules", "answers") if prompt.name == "refine_predicates" else ("statements", "statements")
+        found = self._of(replies, said, "id", {row["id"] for row in inputs[given]})
         if not found:
-            raise ModelError(f"{self.name} was not asked just this question of {prompt.name}: read it again")
-        return Reply(found[0])
+            raise ModelError(f"{self.name} was not asked this question of {prompt.name}: read it again")
+        return Reply({said: found})
+
+    def _of(self, replies, kind, name, wanted):
+        rows = {row[name]: row for one in reversed(replies) for row in one.get(kind, ())}
+        return [row for which, row in rows.items() if which in wanted]
 
 
 class Patient(LLM):
@@ -250,16 +249,14 @@ class Patient(LLM):
     keeps what it was told."""
 
     def ask_all(self, prompt_name, reply_type, batch):
-        rows = list(batch)
-        replies = super().ask_all(prompt_name, reply_type, rows)
+        replies = super().ask_all(prompt_name, reply_type, batch)
         KEPT.extend(
             {
                 "who": self.name,
                 "prompt": prompt_name,
-                "key": key(rows[k]),
                 "reply": one.model_dump(exclude_defaults=True),
             }
-            for k, one in enumerate(replies)
+            for one in replies
             if not isinstance(one, Unanswered)
         )
         if any(isinstance(one, Unanswered) and "paste the reply" in one.reason for one in replies):

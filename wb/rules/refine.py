@@ -413,6 +413,8 @@ def _corrections(
         except syntax.FormulaError:
             continue
         strange = {name for one in wanted for name in predicates(one)} - known
+        if {*wanted} == {*state.demanded(clause)}:
+            continue
         if ids and not strange and state.free(clause) and ("correct", ids, ()) not in refused:
             made.append(Proposal("correct", ids, (clause,), {clause: wanted}, replies[ids[0]].reason))
     return made

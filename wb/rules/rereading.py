@@ -248,12 +248,13 @@ def _judged(
     taken = f"blind readers: {made.grade or made.reason}" + f"; before and after part: {told}" * bool(told)
     if clause in state.open:
         return True, taken
+    merging = any(one.drop for one in own)
+    if apart.outcome == "agreed" and not merging and len(before) == len(made.formulas):
+        return False, "blind readers agree on what is in force"
     wanted = next((one.wanted[clause] for one in own if one.kind == "correct"), None)
     for one in (one for one in own if one.kind == "merge"):
         wanted = tuple(_said(part, *one.before, one.negated) for part in wanted or before)
     if same(wanted, made.formulas, predicates, box).outcome != "agreed":
-        if apart.outcome == "agreed":
-            return False, "blind readers agree on what is in force"
         return False, f"blind readers agree on neither what is in force nor what was proposed; they part: {told}"
     return True, taken
 
