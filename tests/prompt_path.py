@@ -47,6 +47,7 @@ from wb.rules import extract, items, mapper, refine, sentences, vagueness
 from wb.rules.agreement import Agreement
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
+from wb.rules.rereading import State
 from wb.rules.rule import RuleSet  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
@@ -94,7 +95,8 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     found = extract.asked(source, [llm])
     accounts, rules = sentences.classify(source, found)
     clauses = found.clauses
-    rounds = refine.refine(rules, llm, encoder, toolbox=source.toolbox, max_rounds=2)
+    state, panel = State(rules, found, accounts), extract.panel([llm])
+    rounds = refine.refine(state, llm, encoder, toolbox=source.toolbox, max_rounds=2, policy=source, panel=panel)
     refined = rounds[-1].ruleset
     required = contract.contracts(source.toolbox, refined)
     mapped = items.items(source, accounts)

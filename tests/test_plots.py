@@ -126,6 +126,25 @@ def test_each_round_has_a_hollow_point_after_refinement_and_a_filled_one_after_p
     assert curve.hover == ["as extracted", *["after refinement", "after pruning"] * 2]
 
 
+def test_what_is_in_force_and_what_is_left_to_a_person_have_lines_of_their_own() -> None:
+    waits = [{**row, "in_force": 80, "open": 5 - row["round"], "unbound": 2} for row in HALVES]
+    waits = [
+        {**row, "refined": row["refined"] and {**row["refined"], "in_force": 79, "open": 4, "unbound": 2}}
+        for row in waits
+    ]
+    rules, force = plots.rule_count({"a": waits}).series
+    assert (force.name, force.y, force.look.dash, rules.look.dash) == (
+        "a, in force",
+        [80, 79, 80, 79, 80],
+        "dot",
+        "solid",
+    )
+    whole = [{**row, "in_force": row["rules"]} for row in ROUNDS]
+    assert len(plots.rule_count({"a": whole, "b": waits}).series) == 3, "one line where nothing waits"
+    decide, unbound = plots.left({"a": waits}).series
+    assert (decide.y, unbound.y) == ([5, 4, 4, 4, 3], [2] * 5) and unbound.look.dash == "dot"
+
+
 def judged(name: str, measure: str = "e, k = 5") -> list[dict]:
     scores = zip(HALVES, (0.5, 0.4, None), strict=True)
     return [{**row, "measure": measure, "judge": name, "judged": score} for row, score in scores]

@@ -19,7 +19,11 @@ from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
 ROUNDS = [
-    {"round": i, "rules": 9 - i, "predicates": 8 - i, "vagueness": 0.6 - i / 10, "vagueness_max": 0.9} for i in range(3)
+    {
+        **{"round": i, "rules": 9 - i, "predicates": 8 - i, "vagueness": 0.6 - i / 10, "vagueness_max": 0.9},
+        **{"in_force": 9 - i, "open": 2 - i, "unbound": 1},
+    }
+    for i in range(3)
 ]
 KNOT = [f"amount_of_part_{n}_is_at_most_{100 * n}" for n in range(14)]
 GRAPH = {

@@ -240,7 +240,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     from wb.models import client, embeddings
     from wb.models.client import Forecast
     from wb.offline import engine, reader
-    from wb.rules import edits, extract, items, mapper, refine, vagueness
+    from wb.rules import edits, extract, items, mapper, refine, rereading, vagueness
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
@@ -266,7 +266,9 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     if "02" in given:
         wanted = given["02"]
         options = {name: wanted[name] for name in ("max_rounds", "budget", "similarity")}
-        rounds = refine.refine(first, llm, encoder, toolbox=box, k=wanted["neighbours"], **options)
+        options |= {"k": wanted["neighbours"], "policy": source, "panel": extract.panel([llm])}
+        state = rereading.State(first, parsed, classed.accounts)
+        rounds = refine.refine(state, llm, encoder, toolbox=box, **options)
         ruleset = rounds[-1].ruleset
         vagueness.judged(rounds, llm if wanted["judge_vagueness"] else None)
     if "05" in given:
