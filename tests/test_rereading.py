@@ -319,6 +319,17 @@ def test_a_sentence_whose_rule_others_took_over_is_not_read_again(policy):
     assert not after.free("s1") and not after.free("s2") and after.free("s3") and start.free("s1")
 
 
+@pytest.mark.parametrize(("said", "taken"), [(FORMULAS[2], True), (FORMULAS[1], False), (FORMULAS[4], False)])
+def test_what_is_in_force_of_an_open_sentence_is_not_lost_when_it_is_settled(policy, said, taken):
+    part = replace(opened(FORMULAS[2]), grade=extract.PARTLY, formulas=(parse(FORMULAS[0]),))
+    start = state(policy, part, rule(FORMULAS[5]), Extract("not a constraint", "no"))
+    last = refined(start, Voices({SENTENCES[0]: said}, {SENTENCES[0]: (said,) * 3}), policy)
+    (settle,) = (change for change in last.changes if change.kind == "settle")
+    assert settle.accepted is taken
+    assert meaning(*(r.formula for r in last.ruleset.rules)) == meaning(said if taken else FORMULAS[0], FORMULAS[5])
+    assert {name for r in last.ruleset.rules for name in (r.id, *r.parents)} >= {"s1.1"}
+
+
 def test_readings_come_back_from_their_file(policy):
     start = state(policy, rule(FORMULAS[0]), opened(FORMULAS[1], FORMULAS[4]), Extract("not a constraint", "no"))
     apart = (frozenset({"rent"}), frozenset({"rent", "calm"}))

@@ -35,7 +35,7 @@ from wb.rules.check import Blame, conflicts
 from wb.rules.extract import Panel
 from wb.rules.rereading import Proposal, State
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.rules.vocabulary import Entries, FactForm, NamedAct, NamedFact, Row, Vocabulary
+from wb.rules.vocabulary import FactForm, NamedAct, NamedFact, Row
 
 if TYPE_CHECKING:
     from wb.domain.policy import Policy
@@ -324,99 +324,92 @@ def verify(
 ) -> tuple[State, tuple[Labelled, ...], list[Change]]:
     """Refinement of the first `budget` waiting readings: the state after it, their labels, and the changes."""
     state = before.state
-    asked = queue(before, waiting, words.blocked)[:budget]
-    rows, rules = _rows(before, words), {rule.id: rule for rule in state.ruleset.rules}
-    context = {str(row.pop("id")): row for row in readers.statements(words.policy)} if words.policy else {}
-    told = {name: _reading_row(name, state, context) for name in asked}
-    groups = [asked[k : k + TOGETHER] for k in range(0, len(asked), TOGETHER)]
-    tools = binding.described(words.policy.toolbox) if words.panel and words.policy else {"tools": [], "state": []}
-    batch = [
-        {
-            **tools,
-            "rules": [told[i] for i in group],
-            "predicates": [rows[name] for name in dict.fromkeys(n for i in group for n in told[i]["predicates"])],
-        }
-        for group in groups
-    ]
-    answers = words.llm.ask_all("refine_predicates", Refinements, batch)
-    replies = {i: _of(i, reply) for group, reply in zip(groups, answers, strict=True) for i in group}
+    rows = _reading_rows(queue(before, waiting, words.blocked)[:budget], state, words)
+    replies = _replies(rows, before, words)
+    labels = tuple(
+        Labelled(i, str(rows[i]["quote"]), r.label if isinstance(r, Refined) else "needs refinement", r.reason)
+        for i, r in replies.items()
+    )
     changes = [
         Change("split", (i,), (i,), False, f"no reply: {r.reason}")
         for i, r in replies.items()
         if isinstance(r, Unanswered)
     ]
-    texts = {i: str(told[i]["quote"] or told[i]["text"]) for i in asked}
-    labels = tuple(
-        Labelled(i, texts[i], r.label, r.reason)
-        if isinstance(r, Refined)
-        else Labelled(i, texts[i], "needs refinement", r.reason)
-        for i, r in replies.items()
-    )
     wrong = {i: r for i, r in replies.items() if isinstance(r, Refined) and r.label != "good"}
-    ruleset, known = state.ruleset, physical.rules(state.ruleset.predicates, words.toolbox)
-    corrections: dict[str, Refined] = {}
+    ruleset, made = _proved(state.ruleset, wrong, words)
+    state = replace(state, ruleset=ruleset)
+    if words.panel is None or words.policy is None or state.found is None:
+        return state, labels, [*changes, *made]
+    entries = [entry for reply in wrong.values() for one in reply.predicates if (entry := one.entry()) is not None]
+    state, bound = rereading.rebound(state, entries, [words.llm, *words.panel.writers])
+    names = {change.after[0] for change in bound if change.accepted}
+    proposals = _corrections(state, wrong, [one for one in made if not one.accepted], refused)
+    told = {name for name, reply in wrong.items() if reply.rules or reply.predicates} | rereading.using(state, names)
+    for name in (name for name in state.open if name in told):
+        reason = wrong[name].reason if name in wrong else "a predicate of it was bound"
+        proposals.append(Proposal("settle", (name,), (name,), {}, reason))
+    state, read = rereading.reread(state, proposals, words.policy, words.panel)
+    again = {proposal.before for proposal in proposals}
+    made = [one for one in made if one.accepted or one.before not in again]
+    return state, labels, [*changes, *made, *bound, *read]
+
+
+def _replies(
+    rows: Mapping[str, Mapping[str, object]], before: Round, words: Setting
+) -> dict[str, Refined | Unanswered]:
+    """What the model says of each reading."""
+    known, asked = _rows(before, words), list(rows)
+    groups = [asked[k : k + TOGETHER] for k in range(0, len(asked), TOGETHER)]
+    tools = binding.described(words.policy.toolbox) if words.panel and words.policy else {"tools": [], "state": []}
+    batch = [
+        {
+            **tools,
+            "rules": [rows[i] for i in group],
+            "predicates": [known[name] for name in dict.fromkeys(n for i in group for n in rows[i]["predicates"])],
+        }
+        for group in groups
+    ]
+    answers = words.llm.ask_all("refine_predicates", Refinements, batch)
+    return {i: _of(i, reply) for group, reply in zip(groups, answers, strict=True) for i in group}
+
+
+def _proved(ruleset: RuleSet, wrong: Mapping[str, Refined], words: Setting) -> tuple[RuleSet, list[Change]]:
+    """The rule set with those proposals that mean the same, and what came of each."""
+    rules, known = {rule.id: rule for rule in ruleset.rules}, physical.rules(ruleset.predicates, words.toolbox)
+    changes = []
     for name, reply in wrong.items():
         if name in rules and reply.rules:
             parts = [(part.text, part.formula) for part in reply.rules]
             ruleset, change = certify.split(ruleset, rules[name], parts, known, reply.reason)
             changes.append(change)
-            if not change.accepted:
-                corrections[name] = reply
     wordings = {(w.name, w.new_name, w.description): w for reply in wrong.values() for w in reply.predicates}
-    for wording in (w for w in wordings.values() if w.kind is None):
+    for wording in (one for one in wordings.values() if one.kind is None):
         new = wording.name if words.panel else wording.new_name or wording.name  # readers share the names
         ruleset, made = _clarified(ruleset, wording.model_copy(update={"new_name": new}), words)
         changes.extend(made)
-    state = replace(state, ruleset=ruleset)
-    if words.panel is None or words.policy is None or state.found is None:
-        return state, labels, changes
-    entries = [entry for w in wordings.values() if (entry := w.entry()) is not None]
-    fresh = Entries(
-        acts=[row for row in entries if isinstance(row, NamedAct)],
-        facts=[r for r in entries if isinstance(r, NamedFact)],
-    )
-    vocabulary, bound = rereading.rebound(state.found.words, fresh, [words.llm, *words.panel.writers])
-    names = {change.after[0] for change in bound if change.accepted}
-    state = rereading.bound(state, vocabulary, names)
-    proposals = _corrections(state, corrections, vocabulary, refused)
-    told = {n for n, reply in wrong.items() if reply.rules or reply.predicates} | rereading.using(state, names)
-    for name in (n for n in state.open if n in told):
-        reason = wrong[name].reason if name in wrong else "a predicate of it was bound"
-        proposals.append(Proposal("settle", (name,), (name,), {}, reason))
-    state, read = rereading.reread(state, proposals, vocabulary, words.policy, words.panel)
-    settled = {proposal.before for proposal in proposals}
-    changes = [change for change in changes if change.accepted or change.before not in settled]
-    return state, labels, [*changes, *bound, *read]
+    return ruleset, changes
 
 
 def _corrections(
-    state: State, replies: Mapping[str, Refined], vocabulary: Vocabulary, refused: Collection[tuple]
+    state: State, wrong: Mapping[str, Refined], unproved: Sequence[Change], refused: Collection[tuple]
 ) -> list[Proposal]:
-    """The readings that replies propose of sentences in force, each of a sentence as a whole, that readers can be asked
-    about: in names of the vocabulary, and new."""
-    known, made = {p.name for p in vocabulary.enforced}, []
-    by_clause: dict[str, list[Rule]] = {}
-    for rule in state.ruleset.rules:
-        by_clause.setdefault(rule.clause, []).append(rule)
-    for clause, rules in by_clause.items():
-        ids = tuple(rule.id for rule in rules if rule.id in replies)
+    """The readings that replies propose of sentences in force and that are not proved to be equal, each of a sentence
+    as a whole, that readers can be asked about: in names that there are, and new."""
+    ids = {change.before[0] for change in unproved if change.kind == "split"}
+    known, made = {p.name for p in state.known}, []
+    rules = {rule.id: rule for rule in state.ruleset.rules}
+    for clause in dict.fromkeys(rules[name].clause for name in wrong if name in ids):
+        own = [rule for rule in rules.values() if rule.clause == clause]
+        before = tuple(rule.id for rule in own if rule.id in ids)
         try:
-            wanted = tuple(
-                part
-                for rule in rules
-                for part in (
-                    [syntax.parse(part.formula) for part in replies[rule.id].rules]
-                    if rule.id in replies
-                    else [rule.formula]
-                )
-            )
+            parts = [[syntax.parse(p.formula) for p in wrong[r.id].rules] if r.id in ids else [r.formula] for r in own]
         except syntax.FormulaError:
             continue
+        wanted = tuple(part for some in parts for part in some)
         strange = {name for one in wanted for name in predicates(one)} - known
-        if {*wanted} == {*state.demanded(clause)}:
-            continue
-        if ids and not strange and state.free(clause) and ("correct", ids, ()) not in refused:
-            made.append(Proposal("correct", ids, (clause,), {clause: wanted}, replies[ids[0]].reason))
+        fresh = {*wanted} != {*state.demanded(clause)} and ("correct", before, ()) not in refused
+        if fresh and not strange and state.free(clause):
+            made.append(Proposal("correct", before, (clause,), {clause: wanted}, wrong[before[0]].reason))
     return made
 
 
@@ -481,7 +474,7 @@ def prune(middle: Round, words: Setting, seen: set[str], refused: set[tuple]) ->
             if one is None
         ]
         proposals = [one for one in offered if one is not None]
-        state, read = rereading.reread(state, proposals, state.found.words, words.policy, words.panel)
+        state, read = rereading.reread(state, proposals, words.policy, words.panel)
         changes += read
     ruleset = state.ruleset
     known = physical.rules(ruleset.predicates, words.toolbox)
@@ -595,21 +588,25 @@ def _rule_row(rule: Rule) -> dict[str, object]:
     return {"id": rule.id, "text": rule.text, "quote": rule.quote, "formula": syntax.render(rule.formula)}
 
 
-def _reading_row(name: str, state: State, context: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """A reading as a model is shown it: the rule in force of that id, or what was read of an open sentence."""
-    if name not in state.open:
-        rule = next(rule for rule in state.ruleset.rules if rule.id == name)
-        return {**context.get(rule.clause, {}), **_rule_row(rule), "predicates": list(rule.predicates)}
-    account, one = state.open[name]
-    own = [rule for rule in state.whole.rules if rule.clause == name]
-    row = {
-        "open": account.reason,
-        "readings": [[syntax.render(formula) for formula in choice.formulas] for choice in one.choices],
-        "apart": list(account.apart),
-        "missing": rereading.missing(state, name),
-        "predicates": list(dict.fromkeys(n for rule in own for n in rule.predicates)),
-    }
-    return {**context.get(name, {}), "id": name, "text": account.text, "quote": account.text, **row}
+def _reading_rows(names: Sequence[str], state: State, words: Setting) -> dict[str, dict[str, object]]:
+    """Readings as a model is shown them: a rule in force by its id, or what was read of an open sentence by its clause,
+    with what the sentence stands under."""
+    context = {str(row.pop("id")): row for row in readers.statements(words.policy)} if words.policy else {}
+    rules, waits, waiting = {rule.id: rule for rule in state.ruleset.rules}, state.open, state.waiting.rules
+    rows = {}
+    for name in names:
+        if name in rules:
+            own = [rules[name]]
+            row = {**context.get(rules[name].clause, {}), **_rule_row(rules[name])}
+        else:
+            account, one = waits[name]
+            own = [rule for rule in (*rules.values(), *waiting) if rule.clause == name]
+            readings = [[syntax.render(formula) for formula in choice.formulas] for choice in one.choices]
+            told = {"open": account.reason, "readings": readings, "apart": list(account.apart)}
+            told |= {"id": name, "text": account.text, "quote": account.text}
+            row = {**context.get(name, {}), **told, "missing": rereading.missing(state, name)}
+        rows[name] = {**row, "predicates": list(dict.fromkeys(n for rule in own for n in rule.predicates))}
+    return rows
 
 
 def _rows(state: Round, words: Setting) -> dict[str, dict[str, object]]:

@@ -28,7 +28,7 @@ from wb.rules.extract import ASSUMED, PARTLY, PERSON, Extract, Extracted, Panel
 from wb.rules.readers import Reading
 from wb.rules.rule import Predicate, Rule, RuleSet, toolbox
 from wb.rules.sentences import Account
-from wb.rules.vocabulary import Entries, Entry, Vocabulary
+from wb.rules.vocabulary import Entries, Entry, NamedAct, NamedFact, Row, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,11 @@ class State:
         names, more = {p.name for p in self.ruleset.predicates}, self.waiting
         fresh = tuple(p for p in more.predicates if p.name not in names)
         return RuleSet((*self.ruleset.predicates, *fresh), (*self.ruleset.rules, *more.rules))
+
+    @property
+    def known(self) -> tuple[Predicate, ...]:
+        """The predicates of the rules in force and those of the vocabulary."""
+        return _joined(self.found.words.enforced if self.found else (), self.ruleset.predicates)
 
     def demanded(self, clause: str) -> tuple[Formula, ...]:
         """What the rules in force of a sentence say."""
@@ -133,39 +138,38 @@ def _said(formula: Formula, keep: str, drop: str, negated: bool) -> Formula:
     return certify.affirmative(f.substitute(formula, signed))
 
 
-def rebound(words: Vocabulary, rows: Entries, writers: Sequence[LLM]) -> tuple[Vocabulary, list[Change]]:
-    """The vocabulary with new entries, and others in place of those of the same name, where blind writers bind them
-    alike; what was there before stays where they do not."""
-    names = {row.name for row in (*rows.acts, *rows.facts)}
-    if not names:
-        return words, []
-    asked = {e.name for e in words.entries if e.predicate.question} & names
+def rebound(state: State, rows: Iterable[Row], writers: Sequence[LLM]) -> tuple[State, list[Change]]:
+    """The state with new entries of the vocabulary, and others in place of those that nothing tells or that are told in
+    two ways, where a blind writer binds them alike; a predicate in force that nothing told is then told so."""
+    words = state.found.words
+    idle = {p.name for p in words.predicates if p.kind == "state" and p.test is None}
+    settled = {entry.name for entry in words.entries if not entry.disputed} - idle
+    fresh = {row.name: row for row in rows if row.name not in settled}
+    if not fresh:
+        return state, []
+    asked = {e.name for e in words.entries if e.predicate.question} & fresh.keys()
     box = replace(words.toolbox, state=tuple(field for field in words.toolbox.state if field.name not in asked))
-    rest = tuple(entry for entry in words.entries if entry.name not in names)
-    fresh = vocabulary.join(Vocabulary(rest, vocabulary.in_session(box)), rows, writers)
-    taken = {e.name: e for e in fresh.entries if e.name in names and not e.disputed}
+    rest = tuple(entry for entry in words.entries if entry.name not in fresh)
+    acts = [row for row in fresh.values() if isinstance(row, NamedAct)]
+    facts = [row for row in fresh.values() if isinstance(row, NamedFact)]
+    wanted = Entries(acts=acts, facts=facts)
+    made = vocabulary.join(Vocabulary(rest, vocabulary.in_session(box)), wanted, writers)
+    taken = {e.name: e for e in made.entries if e.name in fresh and not e.disputed}
     old = {entry.name for entry in words.entries}
+    came = {entry.name: entry.disputed or entry.by for entry in made.entries}
     changes = [
-        Change(
-            "bind", (name,), (name,), name in taken, _bindings(fresh, name, "bound again" if name in old else "added")
-        )
-        for name in sorted(names)
+        Change("bind", (name,), (name,), name in taken, f"bound blind: {came.get(name, 'a free name was required')}")
+        for name in fresh
     ]
-    kept = tuple(taken.pop(entry.name, entry) for entry in words.entries)
-    return vocabulary.of_entries((*kept, *taken.values()), words.toolbox if asked else fresh.toolbox), changes
-
-
-def _bindings(words: Vocabulary, name: str, what: str) -> str:
-    one = next((entry for entry in words.entries if entry.name == name), None)
-    return f"{what}, with a blind binding beside it: {one.disputed or one.by}" if one else "a free name was required"
-
-
-def bound(state: State, words: Vocabulary, names: Iterable[str]) -> State:
-    """The state in which predicates in force that nothing told are told as the vocabulary's entries of their names."""
-    fresh = {p.name: p for p in words.enforced if p.name in set(names)}
+    kept = tuple(taken.get(entry.name, entry) for entry in words.entries)
+    added = tuple(entry for name, entry in taken.items() if name not in old)
+    words = vocabulary.of_entries((*kept, *added), words.toolbox if asked else made.toolbox)
+    predicates = _joined(words.enforced, state.found.predicates)
+    told = toolbox(words.toolbox, RuleSet(predicates))
     idle = {p.name for p in state.ruleset.predicates if not p.tools and p.test is None}
-    by = {name: p for name, p in fresh.items() if name in idle}
-    return replace(state, ruleset=certify.exchange(state.ruleset, by))
+    by = {p.name: p for p in words.enforced if p.name in idle and p.name in taken}
+    found = replace(state.found, vocabulary=words, predicates=predicates, toolbox=told)
+    return replace(state, ruleset=certify.exchange(state.ruleset, by), found=found), changes
 
 
 def using(state: State, names: Iterable[str]) -> set[str]:
@@ -188,11 +192,9 @@ def missing(state: State, clause: str) -> list[str]:
     return list(dict.fromkeys(f"{m.kind}: {m.description}" for one in every for m in one.missing))
 
 
-def reread(
-    state: State, proposals: Sequence[Proposal], words: Vocabulary, policy: Policy, panel: Panel
-) -> tuple[State, list[Change]]:
-    """The state after blind readers have read the sentences of the proposals over a vocabulary: with what they agree
-    on where it settles an open sentence, or is what was proposed of one in force.
+def reread(state: State, proposals: Sequence[Proposal], policy: Policy, panel: Panel) -> tuple[State, list[Change]]:
+    """The state after blind readers have read the sentences of the proposals over the vocabulary, without the names
+    that merges drop: with what they agree on where it settles an open sentence, or was proposed of one in force.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
@@ -200,11 +202,10 @@ def reread(
     asked = list(dict.fromkeys(clause for one in proposals for clause in one.clauses))
     if not asked or state.found is None:
         return state, []
+    words, predicates, box = state.found.words, state.found.predicates, state.found.toolbox
     drops = {one.drop for one in proposals} - {""}
     shown = words._replace(entries=tuple(entry for entry in words.entries if entry.name not in drops))
     heard = extract.again(policy, shown, panel, asked)
-    predicates = _joined(words.enforced, state.found.predicates)
-    box = toolbox(words.toolbox, RuleSet(predicates))
     judged = {name: _judged(state, name, heard[name], proposals, predicates, box) for name in asked if name in heard}
     good = {name for name, (yes, _) in judged.items() if yes}
     refused = {k for k, one in enumerate(proposals) if not good.issuperset(one.clauses)}
@@ -218,7 +219,7 @@ def reread(
     words = words._replace(entries=tuple(entry for entry in words.entries if entry.name not in gone))
     clauses = [clause.id for clause in state.found.clauses]
     extracts = tuple(heard[n] if n in good else e for n, e in zip(clauses, state.found.extracts, strict=True))
-    found = replace(state.found, extracts=extracts, predicates=predicates, toolbox=box, vocabulary=words)
+    found = replace(state.found, extracts=extracts, vocabulary=words)
     after = _taken(state, found, policy, good)
     changes = []
     for k, one in enumerate(proposals):
@@ -247,7 +248,8 @@ def _judged(
     told = _run(apart.apart, (*before, *made.formulas), predicates)
     taken = f"blind readers: {made.grade or made.reason}" + f"; before and after part: {told}" * bool(told)
     if clause in state.open:
-        return True, taken
+        whole = same((*before, *made.formulas), made.formulas, predicates, box).outcome == "agreed"
+        return whole, taken if whole else "blind readers leave out what is in force of it"
     merging = any(one.drop for one in own)
     if apart.outcome == "agreed" and not merging and len(before) == len(made.formulas):
         return False, "blind readers agree on what is in force"
