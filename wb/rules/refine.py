@@ -602,9 +602,9 @@ def _reading_rows(names: Sequence[str], state: State, words: Setting) -> dict[st
             account, one = waits[name]
             own = [rule for rule in (*rules.values(), *waiting) if rule.clause == name]
             readings = [[syntax.render(formula) for formula in choice.formulas] for choice in one.choices]
-            told = {"open": account.reason, "readings": readings, "apart": list(account.apart)}
-            told |= {"id": name, "text": account.text, "quote": account.text}
-            row = {**context.get(name, {}), **told, "missing": rereading.missing(state, name)}
+            told = {"id": name, "text": account.text, "quote": account.text, "open": account.reason}
+            told |= {"readings": readings, "apart": list(account.apart), "missing": rereading.missing(state, name)}
+            row = {**context.get(name, {}), **told}
         rows[name] = {**row, "predicates": list(dict.fromkeys(n for rule in own for n in rule.predicates))}
     return rows
 
