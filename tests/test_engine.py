@@ -68,7 +68,7 @@ def test_a_rule_and_words_that_are_fine_are_left_alone() -> None:
     rule = {"text": "Do.", "formula": "ALWAYS (a IMPLIES b)"}
     plain = [{"name": "a", "kind": "action", "description": "Do it.", "used_by": [], "meaning": {}}]
     found = engine.refine({"rule": rule, "predicates": plain})
-    assert (found["verifiable"], found["rules"], found["predicates"]) == (True, [], [])
+    assert (found["label"], found["rules"], found["predicates"]) == ("good", [], [])
     found = engine.refine({"rule": {**rule, "formula": "ALWAYS (a IMPLIES (b AND c))"}, "predicates": plain})
     assert not found["verifiable"] and [part["text"] for part in found["rules"]] == ["Do. (1 of 2)", "Do. (2 of 2)"]
     other = [{**plain[0], "meaning": {"tools": BILL}}]
