@@ -70,11 +70,11 @@ def test_a_rule_and_words_that_are_fine_are_left_alone() -> None:
     found = engine.refine({"rule": rule, "predicates": plain})
     assert (found["label"], found["rules"], found["predicates"]) == ("good", [], [])
     found = engine.refine({"rule": {**rule, "formula": "ALWAYS (a IMPLIES (b AND c))"}, "predicates": plain})
-    assert not found["verifiable"] and [part["text"] for part in found["rules"]] == ["Do. (1 of 2)", "Do. (2 of 2)"]
+    assert found["label"] == "needs refinement" and [part["text"] for part in found["rules"]] == ["Do. (1 of 2)", "Do. (2 of 2)"]
     other = [{**plain[0], "meaning": {"tools": BILL}}]
     found = engine.refine({"rule": rule, "predicates": other})
     described = [{"name": "a", "new_name": "a", "description": "Pay a bill, given bill id, sum"}]
-    assert (found["verifiable"], found["rules"], found["predicates"]) == (False, [], described)
+    assert (found["label"], found["rules"], found["predicates"]) == ("needs refinement", [], described)
 
 
 def state(name: str, test: str = "", **more: tuple[str, ...]) -> Predicate:
