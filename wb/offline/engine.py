@@ -242,7 +242,7 @@ def refine(inputs: Mapping[str, object]) -> dict[str, object]:
         for p in inputs["predicates"]
         if (text := wording(p)) and text != p["description"].rstrip(".")
     ]
-    idle = [p["name"] for p in inputs["predicates"] if not p.get("meaning")]
+    idle = [p["name"] for p in inputs["predicates"] if not any((p.get("meaning") or {}).values())]
     label, reason = "good", "one requirement, of predicates that something tells"
     if rules or words:
         label, reason = "needs refinement", "one requirement a rule, and the words of what each predicate is bound to"
