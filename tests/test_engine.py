@@ -72,7 +72,10 @@ def test_a_rule_and_words_that_are_fine_are_left_alone() -> None:
     told = [{**plain[0], "kind": "state", "description": "a: x", "used_by": ["a"], "meaning": {"test": "state.x"}}]
     assert engine.refine({"rule": rule, "predicates": told})["label"] == "good"
     found = engine.refine({"rule": {**rule, "formula": "ALWAYS (a IMPLIES (b AND c))"}, "predicates": plain})
-    assert found["label"] == "needs refinement" and [part["text"] for part in found["rules"]] == ["Do. (1 of 2)", "Do. (2 of 2)"]
+    assert found["label"] == "needs refinement" and [part["text"] for part in found["rules"]] == [
+        "Do. (1 of 2)",
+        "Do. (2 of 2)",
+    ]
     other = [{**plain[0], "meaning": {"tools": BILL}}]
     found = engine.refine({"rule": rule, "predicates": other})
     described = [{"name": "a", "new_name": "a", "description": "Pay a bill, given bill id, sum"}]
