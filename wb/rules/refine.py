@@ -344,9 +344,11 @@ def verify(
     state, bound = rereading.rebound(state, entries, [words.llm, *words.panel.writers])
     names = {change.after[0] for change in bound if change.accepted}
     proposals = _corrections(state, wrong, [one for one in made if not one.accepted], refused)
-    told = {name for name, reply in wrong.items() if reply.rules or reply.predicates} | rereading.using(state, names)
-    for name in (name for name in state.open if name in told):
-        reason = wrong[name].reason if name in wrong else "a predicate of it was bound"
+    told = {
+        i: r for i, r in replies.items() if isinstance(r, Refined) and (r.label == "good" or r.rules or r.predicates)
+    }
+    for name in (name for name in state.open if name in {*told, *rereading.using(state, names)}):
+        reason = told[name].reason if name in told else "a predicate of it was bound"
         proposals.append(Proposal("settle", (name,), (name,), {}, reason))
     state, read = rereading.reread(state, proposals, words.policy, words.panel)
     again = {proposal.before for proposal in proposals}
