@@ -296,6 +296,14 @@ def test_a_fact_that_nothing_tells_is_bound_where_a_blind_writer_binds_it_alike_
     assert last.measures()["unbound"] == (0 if alike else 1)
 
 
+def test_what_a_person_left_open_is_not_read_again(policy):
+    start = state(policy, replace(opened(FORMULAS[1]), grade="person"), rule(FORMULAS[0]), rule(FORMULAS[5]))
+    voices = Voices({SENTENCES[0]: FORMULAS[1]}, {SENTENCES[0]: (FORMULAS[1],) * 3})
+    last = refined(start, voices, policy)
+    assert last.measures()["open"] == 1 and last.ruleset == start.ruleset
+    assert [name for name, _ in voices.asked] == ["refine_predicates", "merge_predicates"]
+
+
 def test_without_readers_an_open_sentence_stays_open_and_is_labelled(policy):
     from wb.offline import engine
 

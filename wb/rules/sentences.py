@@ -113,13 +113,13 @@ def _decided(one: Extract, ruling: Ruling, clause: str, found: Extracted) -> tup
         return Extract("not a constraint", f"decided by a person: {ruling.why}", PERSON), RuleSet()
     if ruling.decision == "reject":
         why = f"what was read of it is wrong, as a person says: {ruling.why}"
-        return replace(_opened(one, found), reason=why), RuleSet()
+        return replace(_opened(one, found), reason=why, grade=PERSON), RuleSet()
     own = decisions.own([ruling], found.toolbox)
     box = toolbox(found.toolbox, own)
     if idle := _idle(own, box):
         tools = [tool for p in own.predicates for tool in p.tools]
         opened = _opened(one, found, tools)
-        return replace(opened, reason=f"a person's rule for it guards nothing: {idle}"), RuleSet()
+        return replace(opened, reason=f"a person's rule for it guards nothing: {idle}", grade=PERSON), RuleSet()
     cls: Class = "rule" if any(_guards(rule, own, box) for rule in own.rules) else "duty"
     return Extract(cls, f"decided by a person: {ruling.why or decisions.ACCEPTED}", PERSON), own
 
