@@ -8,9 +8,13 @@ import pytest
 from bench import planted_readings as planted
 from test_refine import Words
 
+from wb.domain import policy as documents
 from wb.logic import formula as f
 from wb.models.client import LLM
-from wb.offline import engine
+from wb.offline import engine, reader
+from wb.rules import decisions, extract, refine, rereading, sentences
+from wb.rules.rereading import State
+from wb.rules.rule import rename
 
 REPLIES = Path(__file__).parent / "fixtures" / "planted" / "replies.jsonl"
 READERS = ("paste:R1", "paste:R2", "paste:R3")
@@ -82,3 +86,30 @@ def test_readers_who_say_what_stands_there_mend_no_misreading(faulty) -> None:
     assert (found["compound"], found["misread"], found["lost"]) == (10, 0, [])
     held = [change for change in last.changes if change.kind == "correct"]
     assert held and not any(change.accepted for change in held)
+
+
+def test_what_the_grammar_left_open_of_the_handbook_is_settled_and_its_one_misreading_corrected() -> None:
+    """Figures 4 to 6 of code_hosting: 24 rules in force and 70 sentences to decide become 73 rules, all equal to what a
+    person decided, whose decisions nobody saw."""
+    policy = documents.load(planted.ROOT / "policies" / "code_hosting")
+    rulings = decisions.load(planted.ROOT / "policies" / "code_hosting" / "decisions.yaml", policy)
+    found = reader.extracted(policy)
+    classed = sentences.classify(policy, found)
+    first, *others = [LLM(planted.Replay(name, REPLIES.with_name("grammar.jsonl")), workers=1) for name in READERS]
+    options = {"max_rounds": 4, "budget": 40, "policy": policy, "panel": extract.panel(others)}
+    start = State(classed.ruleset, found, classed.accounts)
+    rounds = refine.refine(start, first, Words(), toolbox=policy.toolbox, **options)
+    curve = [one.measures() for one in rounds]
+    assert [(row["in_force"], row["open"]) for row in curve[:3]] == [(24, 70), (48, 30), (73, 0)]
+    last = rounds[-1].state
+    clauses = {" ".join(clause.said.split()): clause.id for clause in found.clauses}
+    gold = [one for one in rulings if one.decision == "rule"]
+    own = decisions.own(gold, policy.toolbox)
+    other = tuple(p.under(f"gold_{p.name}") for p in own.predicates)
+    names, equal = {p.name: f"gold_{p.name}" for p in own.predicates}, 0
+    for one, said in zip(gold, own.rules, strict=True):
+        mine, right = last.demanded(clauses[" ".join(one.text.split())]), rename(said.formula, names)
+        equal += rereading.same(mine, [right], (*last.known, *other), last.found.toolbox).outcome == "agreed"
+    assert (equal, len(last.ruleset.rules)) == (73, 73)
+    (corrected,) = (c for each in rounds for c in each.changes if c.kind == "correct" and c.accepted)
+    assert "owner confirmed is false" in corrected.certificate, "made public without the owner's word"
