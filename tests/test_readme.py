@@ -187,6 +187,7 @@ EXECUTED = {
     "python -m wb.bench.assebench": "test_assebench.py",
     "python -m wb.bench.eicu": "test_eicu.py",
     "wb weigh": "test_weighing.py",
+    "python tests/bench/planted_readings.py": "test_planted_readings.py",
     "wb run --policy shopping -p runs=": "test_tables.py",
     "wb diff": "test_build.py",
     "wb sweep": "test_sweep.py",
