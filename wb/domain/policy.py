@@ -71,8 +71,8 @@ class Clause:
 
     `headings` are the titles it stands under, outermost first.  `context` is what its grammar leans
     on: the stems of its lists (each ends with a colon), then its run-in label, then the other cells
-    of its table row.  `definitions` are the sentences that define its terms, verbatim; `scope` says
-    when it applies, empty where the document does not say.
+    of its table row.  `definitions` are the sentences that define its terms, `references` those that it points to,
+    verbatim; `scope` says when it applies, empty where the document does not say.
     """
 
     id: str
@@ -84,6 +84,7 @@ class Clause:
     definitions: tuple[str, ...] = ()
     scope: str = ""
     said: str = ""
+    references: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "said", self.said or self.text)
@@ -209,7 +210,7 @@ def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:
 
 def from_json(rows: list[dict[str, object]]) -> tuple[Clause, ...]:
     """Clauses from what `to_json` gave."""
-    listed = ("headings", "context", "definitions")
+    listed = ("headings", "context", "definitions", "references")
     return tuple(
         Clause(**{name: tuple(value) if name in listed else value for name, value in row.items()}) for row in rows
     )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from text_to_num import alpha2digit
@@ -24,8 +25,9 @@ from wb.logic import formula as f
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
-from wb.rules import agreement, judges, readers, vocabulary
+from wb.rules import agreement, bounds, judges, readers, vocabulary
 from wb.rules.agreement import Agreement
+from wb.rules.bounds import Bound
 from wb.rules.readers import FORMS, Reader, Reading
 from wb.rules.residual import modality
 from wb.rules.rule import Predicate, Rule, RuleDraft, RuleSet, collect, toolbox
@@ -74,7 +76,8 @@ class Extract:
 class Extracted:
     """What came of every piece of a document, in the order of `clauses.pieces`, over one set of predicates.
 
-    `toolbox` has a field for each question.  `vocabulary` is None for the offline engine; `readings` are by reader.
+    `toolbox` has a field for each question.  `vocabulary` is None for the offline engine; `readings` are by reader, and
+    `binding` says what binds statements, by their ids.
     """
 
     extracts: tuple[Extract, ...]
@@ -84,6 +87,7 @@ class Extracted:
     vocabulary: Vocabulary | None = None
     readings: Mapping[str, Mapping[str, Reading]] | None = None
     agreements: Mapping[str, Agreement] | None = None
+    binding: Mapping[str, Bound] = MappingProxyType({})
 
     @property
     def words(self) -> Vocabulary:
@@ -167,7 +171,9 @@ def asked(
     words = vocabulary.write(policy, readers.statements(policy), part.writers)
     words = vocabulary.merged(words, own) if own is not None else words
     who = [Reader(part.readers[k % len(part.readers)], FORMS[k]) for k in range(count)]
-    by = {one.name: readers.read(policy, words, one) for one in who[:2]}
+    binding = bounds.read(policy, part.readers[:2])
+    bound = _shown(binding)
+    by = {one.name: readers.read(policy, words, one, None, bound) for one in who[:2]}
     for _ in range(vocabulary.ROUNDS):
         lacking = [m for reading in by.values() for one in reading.values() for m in one.missing]
         longer = vocabulary.add(words, lacking, part.writers)
@@ -175,13 +181,18 @@ def asked(
             break
         words = longer
         again = {name for reading in by.values() for name, one in reading.items() if one.missing}
-        by = {one.name: by[one.name] | readers.read(policy, words, one, again) for one in who[:2]}
-    by, found = heard(policy, words, part, who, by)
-    return settled(policy, words, by, found, trust)
+        by = {one.name: by[one.name] | readers.read(policy, words, one, again, bound) for one in who[:2]}
+    by, found = heard(policy, words, part, who, by, bound)
+    return settled(policy, words, by, found, trust, binding)
 
 
 def heard(
-    policy: Policy, words: Vocabulary, part: Panel, who: Sequence[Reader], by: Mapping[str, Mapping[str, Reading]]
+    policy: Policy,
+    words: Vocabulary,
+    part: Panel,
+    who: Sequence[Reader],
+    by: Mapping[str, Mapping[str, Reading]],
+    bound: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> tuple[dict[str, Mapping[str, Reading]], dict[str, Agreement]]:
     """The readings, by reader, with those of a third where two differ, and what they come to, judges heard.
 
@@ -191,23 +202,41 @@ def heard(
     by = dict(by)
     found = {name: agreement.settle([by[one.name][name] for one in who[:2]], words) for name in by[who[0].name]}
     if len(who) > 2 and (apart := [name for name, one in found.items() if one.outcome != "agreed"]):
-        by[who[2].name] = readers.read(policy, words, who[2], apart)
+        by[who[2].name] = readers.read(policy, words, who[2], apart, bound)
         found |= {name: agreement.settle([by[one.name][name] for one in who], words) for name in apart}
-        found = judges.settled(policy, words, list(by.values()), found, part.judges)
-    return by, judges.doubted(policy, words, found, part.judges)
+        found = judges.settled(policy, words, list(by.values()), found, part.judges, bound)
+    return by, judges.doubted(policy, words, found, part.judges, bound)
 
 
-def again(policy: Policy, words: Vocabulary, part: Panel, only: Collection[str]) -> dict[str, Extract]:
+def again(
+    policy: Policy,
+    words: Vocabulary,
+    part: Panel,
+    only: Collection[str],
+    binding: Mapping[str, Bound] = MappingProxyType({}),
+) -> dict[str, Extract]:
     """What blind readers make of some statements over a vocabulary, as if they were read for the first time.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
     """
     who = [Reader(part.readers[k % len(part.readers)], form) for k, form in enumerate(FORMS)]
-    by, found = heard(policy, words, part, who, {one.name: readers.read(policy, words, one, only) for one in who[:2]})
+    bound = _shown(binding)
+    by = {one.name: readers.read(policy, words, one, only, bound) for one in who[:2]}
+    by, found = heard(policy, words, part, who, by, bound)
     unheard = {clause.id: found.get(clause.id, Agreement("unusable")) for clause in clauses(policy)}
-    made = settled(policy, words, by, unheard, "agreed")
+    made = settled(policy, words, by, unheard, "agreed", binding)
     return {c.id: one for c, one in zip(made.clauses, made.extracts, strict=True) if c.id in found}
+
+
+def bound_clauses(policy: Policy, binding: Mapping[str, Bound]) -> tuple[Clause, ...]:
+    """Every piece of the document, with what binds it."""
+    return tuple(binding[one.id].clause(one) if one.id in binding else one for one in clauses(policy))
+
+
+def _shown(binding: Mapping[str, Bound]) -> dict[str, Mapping[str, object]]:
+    """What readers are shown beside each statement that others bind."""
+    return {name: one.row for name, one in binding.items() if one.row}
 
 
 def settled(
@@ -216,15 +245,19 @@ def settled(
     by: Mapping[str, Mapping[str, Reading]],
     found: Mapping[str, Agreement],
     trust: Trust,
+    binding: Mapping[str, Bound] = MappingProxyType({}),
 ) -> Extracted:
-    """What readings and agreements of all statements come to at a level of trust."""
+    """What readings and agreements of all statements come to at a level of trust; `binding` is what binds some."""
     extracts, extra = [], []
-    for clause, piece in zip(every := clauses(policy), pieces(policy), strict=True):
+    every = bound_clauses(policy, binding)
+    for clause, piece in zip(every, pieces(policy), strict=True):
         if (none := unread(piece)) is not None:
             extracts.append(none)
             continue
         readings = {who: reading[clause.id] for who, reading in by.items() if clause.id in reading}
         made = _extract(piece, readings, found[clause.id], words, trust)
+        if (bound := binding.get(clause.id)) and bound.missing and (made.formulas or piece.kind != "heading"):
+            made = replace(made, cls="open", reason=bound.missing, grade="", formulas=(), tools=_about(readings, words))
         made = replace(made, formulas=tuple(map(words.meant, made.formulas)))
         made = replace(made, reason="; ".join((made.reason, *_first_bindings(made.choices, words))))
         if made.grade == ASSUMED:
@@ -236,7 +269,7 @@ def settled(
         extracts.append(made)
     predicates = (*words.enforced, *extra)
     box = toolbox(words.toolbox, RuleSet(predicates))
-    return Extracted(tuple(extracts), predicates, box, every, words, by, found)
+    return Extracted(tuple(extracts), predicates, box, every, words, by, found, binding)
 
 
 def _extract(
@@ -244,9 +277,7 @@ def _extract(
 ) -> Extract:
     usable = _usable(readings, words)
     choices = _distinct(usable)
-    strange = {e.name for e in words.entries if e.predicate.kind == "action" and not e.usable}  # done by no known tool
-    known = all(one.acts and not strange & set(one.acts) for one in readings.values())
-    about = tuple(agreement.mentioned(list(readings.values()), words)) if known else None
+    about = _about(readings, words)
     if trust == "read":
         first = next(iter(readings.values()))
         why = agreement.problem(first, words)
@@ -267,6 +298,13 @@ def _extract(
     if trust == "assumed" and found.outcome == "differ" and len(usable) > 1:
         return Extract("open", f"readings differ: {found.reason}", ASSUMED, (), choices, about, found.apart)
     return Extract("open", found.reason, "", (), choices, about, found.apart)
+
+
+def _about(readings: Mapping[str, Reading], words: Vocabulary) -> tuple[str, ...] | None:
+    """The tools that any reader takes a sentence to be about; None where one does not know."""
+    strange = {e.name for e in words.entries if e.predicate.kind == "action" and not e.usable}  # done by no known tool
+    known = all(one.acts and not strange & set(one.acts) for one in readings.values())
+    return tuple(agreement.mentioned(list(readings.values()), words)) if known else None
 
 
 def _first_bindings(choices: Iterable[Choice], words: Vocabulary) -> list[str]:

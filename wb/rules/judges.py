@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import pydantic
@@ -81,10 +82,11 @@ def settled(
     by: Sequence[Mapping[str, Reading]],
     found: Mapping[str, Agreement],
     judges: Sequence[LLM],
+    bound: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> dict[str, Agreement]:
     """The agreements, with those sentences settled on which readings differ and all judges rule out all but one.
 
-    `by` has the readings of each reader by statement, in the order of `Agreement.by`.
+    `by` has the readings of each reader by statement, in the order of `Agreement.by`; `bound` what may bind each.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
@@ -100,7 +102,7 @@ def settled(
         runs = {name: run for name, one in left.items() if (run := _apart(one, vocabulary)) is not None}
         if not runs:
             break
-        heard = _judged(rows, runs, left, vocabulary, judges)
+        heard = _judged(rows, runs, left, vocabulary, judges, bound)
         left |= {name: _without(left[name], runs[name], heard[name], vocabulary) for name in runs}
     return dict(found) | {name: _agreed(one, found[name], vocabulary) for name, one in left.items() if one.runs}
 
@@ -141,6 +143,7 @@ def _judged(
     left: Mapping[str, _Open],
     vocabulary: Vocabulary,
     judges: Sequence[LLM],
+    bound: Mapping[str, Mapping[str, object]],
 ) -> dict[str, str]:
     """The verdict that all judges share on the last step of each run; "unclear" where they do not."""
     asked = []
@@ -148,16 +151,21 @@ def _judged(
         guarding = [agreement.guarding(one.formulas, vocabulary) for one in left[name].readings.values()]
         asked.append({**rows[name], "run": _told(run, [one for some in guarding for one in some], vocabulary)})
     document = [f"{row['id']}: {row['text']}" for row in rows.values()]
-    groups = [asked[k : k + BATCH] for k in range(0, len(asked), BATCH)]
+    groups = readers.batches(asked, bound, BATCH)
     votes: dict[str, set[str]] = {name: set() for name in runs}
     for turn, judge in enumerate(judges):
         batch = [
-            {"document": readers.around(document, group), "runs": group[:: -1 if turn % 2 else 1]} for group in groups
+            {
+                "document": readers.around(document, group.rows),
+                "runs": group.rows[:: -1 if turn % 2 else 1],
+                "bound": group.bound,
+            }
+            for group in groups
         ]
         for group, reply in zip(groups, judge.ask_all("judge_runs", Verdicts, batch), strict=True):
             said = {} if isinstance(reply, Unanswered) else {one.id: one.verdict for one in reply.runs}
-            for row in group:
-                votes[str(row["id"])].add(said.get(str(row["id"]), "unclear"))
+            for name in group.names:
+                votes[name].add(said.get(name, "unclear"))
     return {name: some.pop() if len(some) == 1 else "unclear" for name, some in votes.items()}
 
 
@@ -193,7 +201,11 @@ def _agreed(one: _Open, before: Agreement, vocabulary: Vocabulary) -> Agreement:
 
 
 def doubted(
-    policy: Policy, vocabulary: Vocabulary, found: Mapping[str, Agreement], judges: Sequence[LLM]
+    policy: Policy,
+    vocabulary: Vocabulary,
+    found: Mapping[str, Agreement],
+    judges: Sequence[LLM],
+    bound: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> dict[str, Agreement]:
     """The agreements, with those open again of which all judges say that they are not what the sentence says.
 
@@ -207,21 +219,22 @@ def doubted(
         if (name := str(row["id"])) in found and found[name].outcome == AGREED and row.get("kind") != "title"
     ]
     document = [f"{row['id']}: {row['text']}" for row in rows]
-    groups = [asked[k : k + BATCH] for k in range(0, len(asked), BATCH)]
+    groups = readers.batches(asked, bound, BATCH)
     problems: dict[str, list[str]] = {str(row["id"]): [] for row in asked}
     for turn, judge in enumerate(judges):
         batch = [
             {
-                **_names(group, found, vocabulary),
-                "document": readers.around(document, group),
-                "statements": group[:: -1 if turn % 2 else 1],
+                **_names(group.rows, found, vocabulary),
+                "document": readers.around(document, group.rows),
+                "statements": group.rows[:: -1 if turn % 2 else 1],
+                "bound": group.bound,
             }
             for group in groups
         ]
         for group, reply in zip(groups, judge.ask_all("judge_rules", Doubts, batch), strict=True):
             said = {} if isinstance(reply, Unanswered) else {one.id: one for one in reply.statements}
-            for row in group:
-                one = said.get(str(row["id"]))
+            for name in group.names:
+                one = said.get(name)
                 if one is not None and one.verdict != "complete":
                     problems[one.id].append(f"{one.verdict}: {one.problem}")
     reopened = {name: said for name, said in problems.items() if judges and len(said) == len(judges)}

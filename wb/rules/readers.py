@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pydantic
 
@@ -131,11 +132,16 @@ class Reader:
 
 
 def read(
-    policy: Policy, vocabulary: Vocabulary, reader: Reader, only: Iterable[str] | None = None
+    policy: Policy,
+    vocabulary: Vocabulary,
+    reader: Reader,
+    only: Iterable[str] | None = None,
+    bound: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> dict[str, Reading]:
     """What a reader says of each statement, by the statement's id (`statements`); of `only` some where it is given.
 
-    The second and third form see the statements in another order, last ones first.
+    The second and third form see the statements in another order, last ones first.  `bound` has what may bind a
+    statement (`bounds`), which is then shown beside it and asked about apart from those that nothing binds.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
@@ -143,24 +149,47 @@ def read(
     wanted = None if only is None else {*only}
     rows = [row for row in statements(policy) if wanted is None or row["id"] in wanted]
     rows = rows if reader.form == "formulas" else rows[::-1]
-    groups = [rows[k : k + BATCH] for k in range(0, len(rows), BATCH)]
     told, document = vocabulary.rows(), [f"{row['id']}: {row['text']}" for row in statements(policy)]
     if reader.form != "formulas":
         told = {kind: entries[::-1] for kind, entries in told.items()}
     reply_type, prompt, executed = _FORMS[reader.form]
 
-    def asked(groups: Sequence[Sequence[Mapping[str, object]]]) -> dict[str, Reading]:
-        batch = [{**told, "document": around(document, group), "statements": group} for group in groups]
+    def asked(rows: Sequence[Mapping[str, object]]) -> dict[str, Reading]:
+        groups = batches(rows, bound, BATCH)
+        batch = [{**told, **group.shown, "document": around(document, group.rows)} for group in groups]
         return {
-            str(row["id"]): _reading(str(row["id"]), reply, executed, vocabulary)
+            name: _reading(name, reply, executed, vocabulary)
             for group, reply in zip(groups, reader.llm.ask_all(prompt, reply_type, batch), strict=True)
-            for row in group
+            for name in group.names
         }
 
-    found = asked(groups)
-    refused = [{**row, "refused": found[row["id"]].problem} for row in rows if found[row["id"]].refused]
-    again = asked([refused[k : k + BATCH] for k in range(0, len(refused), BATCH)])
+    found = asked(rows)
+    again = asked([{**row, "refused": found[row["id"]].problem} for row in rows if found[row["id"]].refused])
     return found | {name: one for name, one in again.items() if not one.refused}
+
+
+class Batch(NamedTuple):
+    """The rows of one question, the ids of the statements whose answers count, and whether others bind these."""
+
+    rows: Sequence[Mapping[str, object]]
+    names: Sequence[str]
+    bound: bool
+
+    @property
+    def shown(self) -> dict[str, object]:
+        """The inputs of a question about the statements."""
+        return {"statements": self.rows, "bound": self.bound}
+
+
+def batches(rows: Sequence[Mapping[str, object]], bound: Mapping[str, Mapping[str, object]], size: int) -> list[Batch]:
+    """The questions about statements, a number of them each; those that are bound by others are asked about with what
+    binds them, in questions of their own, so that a question about the others is the same whether or not they are."""
+    tied = [{**row, **bound[str(row["id"])]} for row in rows if row["id"] in bound]
+    found = []
+    for some, apart in ((rows, False), (tied, True)):
+        for group in (some[k : k + size] for k in range(0, len(some), size)):
+            found.append(Batch(group, [str(row["id"]) for row in group if (row["id"] in bound) == apart], apart))
+    return [batch for batch in found if batch.names]
 
 
 WINDOW = 24  # statements around those asked about that a reader sees of a long document

@@ -4,18 +4,21 @@ and the vocabulary over which they were made, with bindings on which writers dif
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from wb.domain.policy import Policy
 from wb.logic.formula import Formula
 from wb.logic.syntax import parse, render
 from wb.rules import extract, rulefile, vocabulary
+from wb.rules.bounds import Bound
 from wb.rules.extract import Choice, Extract, Extracted
 from wb.rules.readers import Reading
 from wb.rules.rule import Predicate, RuleSet, toolbox
 from wb.rules.vocabulary import Entry, Missing
 
 Row = Mapping[str, Any]
+KINDS = ("scope", "definitions", "references")
 
 
 def to_json(found: Extracted) -> dict[str, object]:
@@ -28,6 +31,7 @@ def to_json(found: Extracted) -> dict[str, object]:
             who: {name: [each.model_dump() for each in one.missing] for name, one in some.items() if one.missing}
             for who, some in (found.readings or {}).items()
         },
+        "binding": {name: asdict(one) for name, one in found.binding.items()},
     }
 
 
@@ -37,7 +41,9 @@ def from_json(data: Row, policy: Policy) -> Extracted:
     Raises:
         ValueError: it was read of another document, or is of another form.
     """
-    every, extracts = extract.clauses(policy), tuple(map(_extract_of, data["extracts"]))
+    rows = {name: {**row, **{kind: tuple(row[kind]) for kind in KINDS}} for name, row in data["binding"].items()}
+    binding = {name: Bound(**row) for name, row in rows.items()}
+    every, extracts = extract.bound_clauses(policy, binding), tuple(map(_extract_of, data["extracts"]))
     if len(every) != len(extracts):
         raise ValueError(
             f"readings of the {len(every)} sentences of {policy.source} were required; got {len(extracts)}"
@@ -49,7 +55,7 @@ def from_json(data: Row, policy: Policy) -> Extracted:
         who: {name: Reading(missing=tuple(Missing(**one) for one in rows)) for name, rows in some.items()}
         for who, some in data["missing"].items()
     }
-    return Extracted(extracts, predicates, box, every, words, missing or None)
+    return Extracted(extracts, predicates, box, every, words, missing or None, binding=binding)
 
 
 def _rows(some: Iterable[Predicate]) -> dict[str, object]:

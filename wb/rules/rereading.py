@@ -205,7 +205,7 @@ def reread(state: State, proposals: Sequence[Proposal], policy: Policy, panel: P
     words, predicates, box = state.found.words, state.found.predicates, state.found.toolbox
     drops = {one.drop for one in proposals} - {""}
     shown = words._replace(entries=tuple(entry for entry in words.entries if entry.name not in drops))
-    heard = extract.again(policy, shown, panel, asked)
+    heard = extract.again(policy, shown, panel, asked, state.found.binding)
     judged = {name: _judged(state, name, heard[name], proposals, predicates, box) for name in asked if name in heard}
     good = {name for name, (yes, _) in judged.items() if yes}
     refused = {k for k, one in enumerate(proposals) if not good.issuperset(one.clauses)}

@@ -126,7 +126,7 @@ def levels(policy: Policy, found: Extracted) -> Table:
     """What each level of trust would put in force of the same readings: rules, and sentences by class."""
     rows = []
     for trust in extract.TRUST if found.readings and found.vocabulary and found.agreements else ():
-        made = extract.settled(policy, found.vocabulary, found.readings, found.agreements, trust)
+        made = extract.settled(policy, found.vocabulary, found.readings, found.agreements, trust, found.binding)
         classes = Counter(one.cls for one in made.extracts)
         rows.append((trust, len(made.ruleset.rules), *(classes[cls] for cls in CLASSES)))
     none = "no reader but the grammar read this document: what it parsed whole is in force"
