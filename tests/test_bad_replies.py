@@ -156,7 +156,12 @@ def server() -> Iterator[Scripted]:
 def read(server: Scripted, folder: object, **bad: Reply | list[Reply]) -> dict[str, tuple[str, str]]:
     """The class of each sentence, and whether the *right* rule of it is in force, *none* or a *wrong* one, where
     prompts are answered so, one reply after the other; what is not named is answered rightly."""
-    said = {"write_vocabulary": WORDS, "bind_vocabulary": WORDS, "add_vocabulary": {}}
+    said = {
+        "write_vocabulary": WORDS,
+        "bind_vocabulary": WORDS,
+        "add_vocabulary": {},
+        "relate_statements": {"bindings": []},
+    }
     said |= {"read_formulas": formulas(), "read_cases": cases(), **bad}
 
     def step(request: dict) -> Say:

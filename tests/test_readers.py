@@ -216,6 +216,7 @@ def scripted(**changes: object) -> LLM:
     return LLM(
         Scripted(
             **{
+                "relate_statements": {"bindings": []},
                 "write_vocabulary": ENTRIES,
                 "bind_vocabulary": ENTRIES,
                 "read_formulas": statements(**FIRST),

@@ -257,7 +257,8 @@ def settled(
         readings = {who: reading[clause.id] for who, reading in by.items() if clause.id in reading}
         made = _extract(piece, readings, found[clause.id], words, trust)
         if (bound := binding.get(clause.id)) and bound.missing and (made.formulas or piece.kind != "heading"):
-            made = replace(made, cls="open", reason=bound.missing, grade="", formulas=(), tools=_about(readings, words))
+            choices = made.choices or (Choice(made.grade, made.formulas),) * bool(made.formulas)
+            made = Extract("open", bound.missing, "", (), choices, _about(readings, words))
         made = replace(made, formulas=tuple(map(words.meant, made.formulas)))
         made = replace(made, reason="; ".join((made.reason, *_first_bindings(made.choices, words))))
         if made.grade == ASSUMED:
