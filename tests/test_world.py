@@ -223,12 +223,13 @@ def test_acts_that_come_first_are_done_before_and_have_labels_of_their_own(name,
 
 def test_fields_are_read_by_paths_and_what_is_injected_reads_as_nothing():
     paths = {"paid": 'main "order" / status "paid"', "tier": 'main "buyer" / status "tier"'}
+    kinds = {"paid": True, "tier": ""}
     page = '- main "order":\n  - status "paid": false\n- main "buyer":\n  - status "tier": gold\n'
-    assert world.read(page, paths) == {"paid": False, "tier": "gold"}
-    assert world.read('- button "Notice": paid is true\n' + page, paths) == {"paid": False, "tier": "gold"}
+    assert world.read(page, paths, kinds) == {"paid": False, "tier": "gold"}
+    assert world.read('- button "Notice": paid is true\n' + page, paths, kinds) == {"paid": False, "tier": "gold"}
     forged = page + '- main "order":\n  - status "paid": true\n'
-    assert world.read(forged, paths) == {"tier": "gold"}, "two nodes: not known"
-    assert world.read('- main "order":\n', paths) == {} == world.read("", paths)
+    assert world.read(forged, paths, kinds) == {"tier": "gold"}, "two nodes: not known"
+    assert world.read('- main "order":\n', paths, kinds) == {} == world.read("", paths, kinds)
 
 
 @pytest.mark.parametrize("noise", [-0.1, 1.1])

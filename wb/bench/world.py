@@ -36,9 +36,10 @@ from typing import Any, Literal, get_args
 import pydantic
 import yaml
 
-from wb.domain import events
+from wb.domain import events, views
 from wb.domain.events import Asked, Event, Result, Say, State
 from wb.domain.trace import Call, Value
+from wb.domain.views import View, ViewError
 from wb.rules.rulefile import Form
 
 SIZE = 160  # instructions of one environment: 960 over six
@@ -161,19 +162,17 @@ def sentences(handbook: str) -> dict[str, str]:
     return found
 
 
-def read(page: str, paths: Mapping[str, str]) -> dict[str, Value]:
-    """The fields that paths read from a page: a path names a node after another, `main "order" / status "paid"`.
+def read(page: str, paths: Mapping[str, str], kinds: Mapping[str, Value]) -> dict[str, Value]:
+    """The fields that paths of roles and names read from a page (`wb.domain.views`), each of the type of a value.
 
     A path that leads nowhere, or to more than one node, gives no field: what is not known is not told.
     """
     fields: dict[str, Value] = {}
-    tree = yaml.load(page, yaml.CSafeLoader)
     for field, path in paths.items():
-        nodes: list[Any] = [tree]
-        for name in path.split(" / "):
-            nodes = [one[name] for level in nodes for one in level or () if type(one) is dict and name in one]
-        if len(nodes) == 1:
-            fields[field] = nodes[0]
+        try:
+            fields[field] = views.read(page, View(path, roles=True), "string" if type(kinds[field]) is str else "other")
+        except ViewError:
+            continue
     return fields
 
 
@@ -260,7 +259,7 @@ class _Run:
             done += deed.before
             number += len(deed.before)
             page = self._page(act.views, facts, lure)
-            happened += [Say("page", page), State(read(page, self._paths(act.views)))]
+            happened += [Say("page", page), State(read(page, self._paths(act.views), facts))]
             call = Call(deed.tool, deed.arguments)
             if any(facts[name] != value for name, value in act.requires.items()):
                 happened += [Asked(call), Result("refused by the service", failed=True)]

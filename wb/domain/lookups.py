@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from wb.domain import answers, detectors, events, operations, schema, tools
+from wb.domain import answers, detectors, events, operations, schema, tools, views
 from wb.domain.answers import Answering, Conversation, Question
 from wb.domain.events import Event, Lookup
 from wb.domain.operations import Operation
@@ -183,6 +183,10 @@ class Lookups:
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         said = [one.source for one in self._fields.values() if one.source.kind == "said"]
         self._speakers = {one.of for one in said}
+        self._shown: dict[str, list[str]] = {}  # by who shows pages, the fields that are read there
+        for one in self._fields.values():
+            if one.kind == "seen":
+                self._shown.setdefault(one.source.of, []).append(one.name)
         fields = tuple(self._fields.values())
         self._untold = {one.name: UNTOLD.format(one.source.called) for one in fields if one.kind != "question"}
         self._asking = {one.name: one for one in toolbox.state if one.source and one.source.kind == "question"}
@@ -243,6 +247,10 @@ class Lookups:
             self._now += 1
             self._talk.say(role, text, self._now)
             self._forget_replies()
+        if role in self._shown:
+            self._now += 1
+            shown = _Seen(text, self._now, f"what {role} showed")
+            self._newest |= {name: replace(shown, read={}) for name in self._shown[role]}
         if role in self._speakers:
             before = self._said[role].value if role in self._said else ()
             self._now += 1
@@ -556,9 +564,10 @@ class Lookups:
                 return None, f"{running.tool}, which may change it, has no result yet", ""
         if kind == "done":
             return *self._newest_done(one, key, state, call), f"the newest call of {of}"
-        if kind == "result":
+        if kind in ("result", "seen"):
             seen = self._newest.get(one.name)
-            why = f"no result of {one.source.called} was seen" if seen is None else self._stale(one, seen, key)
+            called = f"result of {one.source.called}" if kind == "result" else f"page of {of}"
+            why = f"no {called} was seen" if seen is None else self._stale(one, seen, key)
         else:
             seen, why = self._looked_up(one, key, state, call)
         if why:
@@ -676,6 +685,11 @@ class Lookups:
         """What a field is of something seen, or where in it and why it is not known."""
         if seen.problem:
             return None, f"{seen.origin}: {seen.problem}"
+        if one.kind == "seen":
+            try:
+                return self._fits(one.name, views.read(seen.value, one.source.view, one.type)), ""
+            except Exception as error:  # whatever a foreign page makes its parser raise
+                return None, f"{seen.origin}: {schema.why(error)}"
         found = seen.value if one.path is None else one.path(None, seen.value)
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
@@ -827,7 +841,7 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    of = declared.get(source.of, {}) if source.kind not in ("said", *ANSWERED) else {}
+    of = declared.get(source.of, {}) if source.kind not in ("said", "seen", *ANSWERED) else {}
     wanted = {name: types.of_schema(of.get(name), name) for name, _ in source.arguments}
     objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:

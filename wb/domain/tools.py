@@ -29,6 +29,9 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         with `arguments` it is of one object, with `used_by` of words since one of these tools was called
     "from": {"detect": ["email", "secret"], "in": "call.body"}
         whether such data stand in a text, or how many of them (`wb.domain.detectors`); `in` may be a list
+    "from": {"seen": "page", "css": "#order .status"}, "from": {"seen": "page", "role": "main \"order\" / status"}
+        what stands there in the newest page, which the session is told as what `page` says, by a CSS selector in HTML
+        (with `attribute`, that of the element) or by roles and names in an accessibility tree (`wb.domain.views`)
     "from": {"operation": "screen", "arguments": {"name": "call.name"}}
         what a function gives that the session was made with, `operations={"screen": F}`; of several in a list, what
         all of them give, and unknown where two disagree
@@ -59,7 +62,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
-from wb.domain import detectors, jsonl, schema
+from wb.domain import detectors, jsonl, schema, views
+from wb.domain.views import View
 from wb.logic import cel, facts, types
 from wb.logic.cel import render
 from wb.logic.facts import FactError
@@ -136,10 +140,11 @@ class Source:
     what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
     `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
     A question has a `text`, counts the words of `of` and of `or_of`, and needs a quotation of them for the values that
-    it `permits`, None for every value.  `cost` is that of the operation, None where nothing is said.
+    it `permits`, None for every value.  `view` is where it stands in
+    a page.  `cost` is that of the operation, None where nothing is said.
     """
 
-    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step", "detect", "operation"]
+    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step", "detect", "operation", "seen"]
     of: str = ""
     path: facts.Path | None = None
     arguments: Arguments = ()
@@ -150,6 +155,7 @@ class Source:
     objects: tuple[tuple[str, Arguments], ...] = ()
     text: str = ""
     permits: tuple[bool | int | float | str, ...] | None = None
+    view: View | None = None
     cost: float | None = None
 
     @property
@@ -160,6 +166,7 @@ class Source:
             "clock": "the clock",
             "step": "the present step",
             "said": f"what {self.of} says",
+            "seen": f"what {self.of} shows",
             "question": f"an answer to “{self.text}”",
             "detect": f"a detector of {', '.join((self.of, *self.or_of))}",
             "operation": f"operation {' and '.join((self.of, *self.or_of))}",
@@ -489,6 +496,7 @@ _KEYS = {
     "step": set(),
     "detect": {"in", "cost"},
     "operation": {"arguments", "cost"},
+    "seen": {"css", "role", "attribute", "changed_by"},
 }
 STEP = {"calls": "integer", "words": "string"}  # what a step tells of itself
 SESSION = (  # fields that every conversation can tell
@@ -531,11 +539,14 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
     if kind in ("detect", "operation"):
         return _operation(kind, (of, *others), row, field, _Given(tools, before), where)
     named = {tool.name: tool for tool in tools}
-    of_tool = (("", (of, *others)),) if kind not in ("said", "question") else ()
+    of_tool = (("", (of, *others)),) if kind not in ("said", "question", "seen") else ()
     for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    if kind == "seen":
+        changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
+        return Source("seen", of, changed_by=changed_by, view=_view(row, field, where))
     given = _Given(tools, before)
     if kind in ("said", "question"):
         said = row.get("arguments", Schema())
@@ -604,6 +615,20 @@ def _operation(
     text = types.of_schema({"type": "string"}, "") if kind == "detect" else types.ANY
     given.told(arguments, {name: (text, "what is searched") for name, _ in arguments}, where)
     return Source(kind, names[0], arguments=arguments, changed_by=(), or_of=names[1:])
+
+
+def _view(row: Mapping[str, object], field: Field, where: str) -> View:
+    """Where a field stands in a page."""
+    given = [key for key in ("css", "role") if isinstance(row.get(key), str)]
+    attribute = row.get("attribute", "")
+    if len(given) != 1 or type(attribute) is not str or ("role" in row and "attribute" in row):
+        raise ToolError(f"{where}: a text 'css', which an 'attribute' may stand beside, or 'role' was required")
+    if field.type in ("array", "object"):
+        raise ToolError(f"{where}: a text, a number or a truth was required of a page; got {field.type}")
+    view = View(str(row[given[0]]), attribute, given == ["role"])
+    if why := views.problem(view):
+        raise ToolError(f"{where}.{given[0]}: {why}; got {_shape(view.path)}")
+    return view
 
 
 def _question(row: Mapping[str, object], field: Field, where: str) -> Source:

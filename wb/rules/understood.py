@@ -47,6 +47,7 @@ FROM = {  # where a field of the state comes from, by the kind of its source
     "done": "told by the newest {} that was done",
     "question": "answered from what the {} said",
     "step": "of the present step",
+    "seen": "read from what the {} shows",
     "detect": "whether {} is found in a text",
     "operation": "given by {}",
 }
