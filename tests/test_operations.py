@@ -145,6 +145,39 @@ def test_the_loop_decides_as_asking_all_does_whatever_the_costs(kind, rules, cal
     assert list(Session(judge).replay(happened)) == loop, "a record decides the same, and nobody is asked"
 
 
+class Told:
+    """A memory that says whatever it is given of what was useful."""
+
+    def __init__(self, useful: Mapping[str, float]) -> None:
+        self.order = lambda judge, tool: useful
+
+
+@pytest.mark.parametrize("kind", ["guard", "shield"])
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(RULE, min_size=1, max_size=3),
+    CALLS,
+    WORLD,
+    st.dictionaries(st.sampled_from([*(f"get_{name}" for name in "abcde"), "q"]), st.floats(0, 1)),
+    st.booleans(),
+)
+def test_no_memory_changes_a_verdict(kind, rules, calls, world, useful, said) -> None:
+    """Whatever it holds, also what an attacker put there: it is an order of what costs the same."""
+    judge = judges(rules, dict.fromkeys(NAMES, 1))[kind]
+    without, _, _ = decided(judge, world, calls, said, None)
+    ordered, _, _ = decided(judge, world, calls, said, None, memory=Told(useful))
+    assert [one.decision for one in without] == [one.decision for one in ordered]
+
+
+def test_what_was_useful_is_asked_first_among_equals_and_never_before_what_is_cheaper() -> None:
+    world = {("b", "x"): False, ("c", "x"): True}
+    judge = judges(["ALWAYS (pay IMPLIES (is_b OR is_c))"], dict.fromkeys(NAMES, 1))["guard"]
+    for memory, asked in ((None, "bc"), (Told({"get_b": 0.2}), "c"), (Told({"get_c": 0.2}), "bc")):
+        assert "".join(decided(judge, world, [("pay", "x")], True, None, memory=memory)[1]) == asked
+    judge = judges(["ALWAYS (pay IMPLIES (is_b OR is_c))"], {**dict.fromkeys(NAMES, 1), "c": 2})["guard"]
+    assert "".join(decided(judge, world, [("pay", "x")], True, None, memory=Told({"get_b": 0.0}))[1]) == "bc"
+
+
 # ---- which is next, and when it ends -------------------------------------------------------------
 
 LEVEL = {"a": 1, "b": 3, "c": 2, "d": 0, "e": 1, "q": 10}

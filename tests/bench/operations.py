@@ -6,17 +6,23 @@ Recorded runs are followed live: what a recording holds of lookups and answers i
 The airline's runs hold both (rules by hand with its lookups; blind readings with its answers).  Of the office and of
 the web tasks each state field becomes a lookup of its own, and calls are those of the recorded runs, or of the turns
 that are recognised for sure.  Each row: calls, operations by asking all and by the loop, decisions that differ (none
-may), and denials that name fewer broken rules.
+may), and denials that name fewer broken rules.  Rows *remembered*: every other run that is allowed throughout is kept
+as a workflow; on the rest, operations without and with that memory.
 """
 
 from __future__ import annotations
 
 # ruff: noqa: E402
+import contextlib
+import io
 import json
+import runpy
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
@@ -24,7 +30,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 from bench import airline, airline_readings
 from bench.readings import Mode
 
-from wb.bench import mind2web
+from wb.bench import mind2web, world
 from wb.domain import answers, events, tools
 from wb.domain import policy as documents
 from wb.domain.events import Answer, Asked, Event, Lookup, Result, Say, State, recognise
@@ -32,11 +38,12 @@ from wb.domain.judging import Judge
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Verdict
+from wb.domain.workflows import Workflows
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
 from wb.offline import reader
 from wb.offline.engine import Offline
-from wb.rules import sentences
+from wb.rules import decisions, sentences
 from wb.rules.rule import RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
@@ -102,7 +109,35 @@ def beside(judge: Judge, runs: Iterable[Iterable[Event]]) -> dict[str, object]:
     return {**dict(sorted(row.items())), "decided": dict(sorted(decided.items()))}
 
 
-def hidden(name: str) -> tuple[Toolbox, RuleSet]:
+def remembered(judge: Judge, runs: Iterable[Iterable[Event]], place: Path) -> dict[str, int]:
+    """One row: with the workflows of every other run, where all its calls are allowed, beside none, on the rest."""
+    runs, kept, row = [tuple(run) for run in runs], Workflows(place), Counter()
+    for run in runs[::2]:
+        record = io.StringIO()
+        follow(judge, run, record=record)
+        with contextlib.suppress(ValueError):  # a call of it is not allowed
+            (made,) = events.loads(record.getvalue())
+            row["calls kept"] += kept.keep(judge, made.events, "done")
+    for run in runs[1::2]:
+        (plain, asked), (ordered, again) = follow(judge, run), follow(judge, run, memory=kept)
+        row["calls"] += len(plain)
+        row["decisions that differ"] += sum(a.decision != b.decision for a, b in zip(plain, ordered, strict=True))
+        row["operations"] += asked.total()
+        row["with memory"] += again.total()
+    return dict(row)
+
+
+def scripted(name: str, noise: float) -> tuple[Judge, list[tuple[Event, ...]]]:
+    """A scripted environment whose state fields are lookups, and its rules as given."""
+    box, _ = hidden(name, read=False)
+    folder = ROOT / "policies" / name
+    given = decisions.own(decisions.load(decisions.place(folder), documents.load(folder)), box)
+    oracle = runpy.run_path(str(ROOT / "tests" / "oracles" / f"{name}.py"))["violated"]
+    made = world.runs(folder, oracle, seed=3, size=80, noise=noise)
+    return shield(box, given), [tuple(looked_up(happened)) for _, happened in made]
+
+
+def hidden(name: str, read: bool = True) -> tuple[Toolbox, RuleSet]:
     """A policy whose state fields are lookups, and the rules that the offline engine reads."""
     source = documents.load(ROOT / "policies" / name)
     rows = json.loads((ROOT / "policies" / name / "tools.json").read_text("utf-8"))
@@ -110,7 +145,7 @@ def hidden(name: str) -> tuple[Toolbox, RuleSet]:
     for field in rows["state"]:
         rows["tools"].append({"name": f"read_{field['name']}", "mutating": False})
         field["from"] = {"lookup": f"read_{field['name']}", "changed_by": [PASSES]}
-    ruleset = sentences.classify(source, reader.extracted(source)).ruleset
+    ruleset = sentences.classify(source, reader.extracted(source)).ruleset if read else RuleSet()
     return tools.parse(json.dumps(rows)), ruleset
 
 
@@ -162,6 +197,12 @@ def rows() -> Iterator[tuple[str, dict[str, object]]]:
         followed = [tuple(looked_up(run.events)) for run in read] or list(recognised())
         for judge in (airline.guarded("guards", box, ruleset), shield(box, ruleset)):
             yield f"{name}, {judge.name}", beside(judge, followed)
+            with tempfile.TemporaryDirectory() as place:
+                yield f"{name}, {judge.name}, remembered", remembered(judge, followed, Path(place) / "kept.sqlite")
+    for name, noise in product(("code_hosting", "shopping"), (0.0, 0.1)):
+        with tempfile.TemporaryDirectory() as place:
+            row = remembered(*scripted(name, noise), Path(place) / "kept.sqlite")
+        yield f"{name}, rules as given, noise {noise}, remembered", row
 
 
 def main() -> None:

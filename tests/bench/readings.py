@@ -39,8 +39,7 @@ from wb.domain.events import Event, Run
 from wb.domain.policy import Policy, pieces
 from wb.guards.runtime import CallGuard
 from wb.models import client
-from wb.models.endpoint import Reply
-from wb.models.ledger import ModelError
+from wb.models.endpoint import MissingReply, Reply
 from wb.models.prompt import Prompt
 from wb.rules import decisions, extract, sentences
 from wb.rules.extract import Extracted, Trust
@@ -81,16 +80,15 @@ class Recorded:
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: bool) -> Reply:
         """The recorded reply to just this question."""
-        key = paths.digest([prompt.name, inputs])[:32]
+        asked = {name: value for name, value in inputs.items() if name != "bound" or value}  # as before there was any
+        key = paths.digest([prompt.name, asked])[:32]
         if key not in self.replies:
             raise NotRecorded(f"{self.name} has no recorded reply to this question of {prompt.name}: read it again")
         return Reply(self.replies[key], engine=self.name)
 
 
-class NotRecorded(ModelError):
+class NotRecorded(MissingReply):
     """A question that nobody was asked, such as after a change of a prompt."""
-
-    fatal = True
 
 
 def text(folder: Path, gold: Path | None = None) -> Text:

@@ -144,8 +144,8 @@ class Answered(pydantic.BaseModel):
     reason: str
 
 
-def about(llm: LLM) -> Answering:
-    """What answers a session's questions.
+def about(llm: LLM, examples: Callable[[Question], list[dict[str, object]]] = lambda _: []) -> Answering:
+    """What answers a session's questions; `examples` are words that answered one before (`workflows`).
 
     Raises:
         ModelError: by the function; no usable reply.
@@ -161,6 +161,7 @@ def about(llm: LLM) -> Answering:
             of=list(question.of),
             about=dict(question.about) or _wanted(question),
             conversation=list(_shown(question)),
+            examples=examples(question),
         )
         if found.quotation and found.speaker not in question.of:
             who = f"words of {' or '.join(question.of)} were required; got some of {found.speaker!r}"

@@ -27,6 +27,7 @@ import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wb.domain import answers, detectors, events, operations, schema, tools, views
@@ -479,12 +480,13 @@ class Lookups:
         step: tuple[int, str] = (1, ""),
         wanted: Callable[[Filled], Collection[str] | None] = lambda _: None,
         most: int = operations.MOST,
+        useful: Mapping[str, float] = MappingProxyType({}),
     ) -> Filled:
         """What was told of the state, with those of its fields that are read as they are for the call at that time.
 
         `wanted` names, of what is known so far, the fields that are still worth an operation, None for all: as long as
         one can tell such a field, the cheapest is run, at most so many, and all fields are read once more, for what it
-        gave is the newest of what they read.
+        gave is the newest of what they read.  `useful` says how often what is asked was (`workflows`).
         """
         self._take_in()
         self._step, self._silent = step, False
@@ -492,7 +494,7 @@ class Lookups:
         while True:
             filled = self._filled(known, call, needed, time)
             names = wanted(filled)
-            one = operations.cheapest(filled.open, names) if filled.open and len(asked) < most else None
+            one = operations.cheapest(filled.open, names, useful) if filled.open and len(asked) < most else None
             if one is None:
                 return filled._replace(asked=tuple(asked)) if asked else filled
             asked.append(one.run())
@@ -526,8 +528,9 @@ class Lookups:
         self, kind: operations.Kind, one: _Field, run: Callable[..., Lookup | events.Answer], *given: Any
     ) -> str:
         """Note what can be asked, and say why the field is unknown until then."""
+        of = one.source.of if kind == "search" else one.name
         cost = operations.COSTS[kind] if one.source.cost is None else one.source.cost
-        self._open[one.name] = Operation(kind, one.name, cost, self._telling[one.name], partial(run, *given))
+        self._open[one.name] = Operation(kind, one.name, cost, self._telling[one.name], partial(run, *given), of)
         return f"{one.source.called} was not asked"
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:

@@ -19,13 +19,17 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from wb.domain import schema
 from wb.domain.events import Answer, Lookup
 from wb.domain.trace import Verdict
+
+if TYPE_CHECKING:
+    from wb.domain.judging import Judge
 
 Kind = Literal["detect", "search", "operation", "binary-check"]
 # where a field's `cost` says nothing, in any unit
@@ -39,7 +43,8 @@ TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')  # in which nothing is named
 class Operation:
     """One way to learn a state field: what it costs, and what runs it and gives the event that it comes to.
 
-    `tells` are the fields that may be known by it, its own among them and those that are told by that.
+    `tells` are the fields that may be known by it, its own among them and those that are told by that; `of` is the tool
+    that is asked, or the field that is.
     """
 
     kind: Kind
@@ -47,12 +52,23 @@ class Operation:
     cost: float
     tells: frozenset[str]
     run: Callable[[], Lookup | Answer]
+    of: str = ""
 
 
-def cheapest(open: Iterable[Operation], wanted: Collection[str] | None) -> Operation | None:
-    """The cheapest operation that tells a field that is wanted, of any where that is None; the first of equal ones."""
+class Remembered(Protocol):
+    """What earlier conversations left of use to this one (`workflows.Workflows`)."""
+
+    def order(self, judge: Judge, tool: str) -> Mapping[str, float]:
+        """How useful what was asked at calls of a tool was, 0..1, by its name (`Operation.of`)."""
+
+
+def cheapest(
+    open: Iterable[Operation], wanted: Collection[str] | None, useful: Mapping[str, float] = MappingProxyType({})
+) -> Operation | None:
+    """The cheapest operation that tells a field that is wanted, of any where that is None; of equal ones that which
+    was `useful` most often, 0..1, before, and the first."""
     found = [one for one in open if wanted is None or not one.tells.isdisjoint(wanted)]
-    return min(found, key=lambda one: one.cost, default=None)
+    return min(found, key=lambda one: (one.cost, -useful.get(one.of, 1.0)), default=None)
 
 
 def deciding(verdict: Verdict) -> Collection[str] | None:

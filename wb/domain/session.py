@@ -22,7 +22,7 @@ from wb.domain.answers import Answering
 from wb.domain.events import Asked, Event, Lookup, Lost, Recognition, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
-from wb.domain.operations import MOST, deciding
+from wb.domain.operations import MOST, Remembered, deciding
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.validation import Known, Refused, fitting
@@ -93,6 +93,9 @@ class Session:
     `ask_all` everything that rules of the tool read is asked: the decisions are the same, and a denial names every
     rule that is broken, not only those that are by what was known.
 
+    `memory` is what earlier conversations left (`wb.domain.workflows`): it says which of two operations of the same
+    cost comes first, and decides nothing.
+
     With `observe` nobody is held to its verdicts: calls that it does not allow may run, and each line of the log says
     so (`"observed": true`).  It decides as ever; what ran all the same is told by its result.
 
@@ -129,6 +132,7 @@ class Session:
         max_operations: int = MOST,
         ask_all: bool = False,
         on_refusal: Strategy = "halt and replan",
+        memory: Remembered | None = None,
     ) -> None:
         for name, switch in (("observe", observe), ("ask_all", ask_all)):
             if type(switch) is not bool:
@@ -144,7 +148,7 @@ class Session:
         self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
         self.on_refusal: Strategy = on_refusal
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
-        self._most, self._ask_all = max_operations, ask_all
+        self._most, self._ask_all, self._memory = max_operations, ask_all, memory
         self._busy = False  # whether one of its methods is at work
         self._torn = ""  # why the record is not whole
         self._events = events.Calls()  # the recorded ones
@@ -623,7 +627,8 @@ class Session:
             return names if names is None else {*names, *self.judge.reads("")}
 
         known = Known(self._state, self._strange)
-        filled = seen.fill(known, fitting(asked), reads, time, here, wanted, self._most)
+        useful = self._memory.order(self.judge, fitting(asked).tool) if self._memory is not None and self.asks else {}
+        filled = seen.fill(known, fitting(asked), reads, time, here, wanted, self._most, useful)
         if self._record_to is not None and not self._torn:
             for what in filled.asked:
                 self._written_down(what, step, time)
