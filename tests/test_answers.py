@@ -332,7 +332,7 @@ def test_the_engine_is_told_who_said_what_and_its_reply_is_what_it_says() -> Non
     looked = {"calls": "look", "with": {"id": "a"}, "result": '"' + "x" * (answers.LONGEST - 1) + "…"}
     shown = [{"who": "user", "says": "late"}, looked, {"who": "assistant", "says": "Sorry."}]
     about = {"question": "Late?", "type": "string", "values": ["a", "b"], "of": ["user"], "about": {"id": "a"}}
-    assert engine.asked == [{**about, "conversation": shown}]
+    assert engine.asked == [{**about, "conversation": shown, "examples": []}]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import library
 import mcp
 import pydantic
 import pytest
+from bench import airline
 from library import LOOK, SHORT, Desk
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
@@ -27,6 +28,9 @@ from wb.adapters import mcp as adapter
 from wb.domain import tools
 from wb.domain.session import Session
 from wb.domain.tools import ToolError
+from wb.logic import cel
+from wb.logic.syntax import parse
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 class Secret(pydantic.BaseModel):
@@ -144,6 +148,143 @@ def test_a_server_that_hangs_is_told_in_time_and_its_call_stays_awaited() -> Non
 
     behind(session, work, upstream(desk), seconds=0.3)
     assert desk.done == [("get_reader", "slow")]
+
+
+SCREENED = {
+    "tools": [*library.TOOLS["tools"]],
+    "state": [
+        *library.TOOLS["state"],
+        {
+            "name": "level",
+            "type": "integer",
+            "from": {"lookup": "get_reader", "path": "level", "arguments": {"reader": "call.reader"}, "changed_by": []},
+        },
+        {"name": "known", "type": "boolean", "from": {"operation": "screen", "arguments": {"reader": "call.reader"}}},
+    ],
+}
+
+
+def screening(asked: list[str], **options: Any) -> Session:
+    """A desk that takes fines of readers whom somebody's own function knows, and who have a level."""
+    box = tools.parse(json.dumps(SCREENED))
+    predicates = (
+        Predicate("pay", "action", "", tools=("pay_fine",)),
+        Predicate("high", "state", "", test=cel.parse("state.level > 1")),
+        Predicate("known", "state", "", test=cel.parse("state.known")),
+    )
+    rule = Rule("r", "", parse("ALWAYS (pay IMPLIES (high AND known))"), "forbid", quote="Fines of known readers.")
+
+    def screen(reader: str) -> bool:
+        asked.append(f"screen {reader}")
+        return reader != "stranger"
+
+    guard = airline.guarded("desk", box, RuleSet(predicates, (rule,)))
+    return Session(guard, operations={"screen": screen}, **options)
+
+
+def offered(server: Any, work: Callable[[mcp.Client, Callable], Awaitable[Any]], asked: list[str]) -> str:
+    """What an agent does behind a proxy that offers the shield, and the record."""
+    record = io.StringIO()
+
+    async def run() -> None:
+        async with mcp.Client(server, cache=None) as client:
+            ask = adapter._asking(client, asyncio.get_running_loop(), 20)
+            proxy = adapter.Proxy(screening(asked, ask=ask, record=record, timeout_s=20), client, 20, True)
+            async with mcp.Client(proxy.server(), cache=None) as agent:
+
+                async def say(name: str, **given: Any) -> dict[str, Any]:
+                    result = await agent.call_tool(name, given)
+                    assert not result.is_error, text(result)
+                    assert json.loads(text(result)) == result.structured_content
+                    return result.structured_content
+
+                await work(agent, say)
+
+    asyncio.run(run())
+    return record.getvalue()
+
+
+def test_an_agent_is_offered_verdicts_and_operations_under_its_own_session() -> None:
+    desk, asked = Desk(), []
+
+    async def work(agent: mcp.Client, say: Callable) -> None:
+        listed = {tool.name: tool for tool in (await agent.list_tools()).tools}
+        assert {"wb_verdict", "wb_operations", "wb_operation", "pay_fine"} <= listed.keys()
+        assert listed["wb_verdict"].annotations.read_only_hint
+        call = {"tool": "pay_fine", "arguments": {"reader": "a"}}
+        known = await say("wb_operations", **call)
+        assert known["label"] == "undecided" and known["asked"] == [] and known["not known"]
+        assert known["operations"] == [
+            {"field": "level", "kind": "search", "cost": 1.0, "of": "get_reader"},
+            {"field": "known", "kind": "operation", "cost": 1.0, "of": "known"},
+        ]
+        assert asked == [] and desk.done == []
+        one = await say("wb_operation", **call, field="level")
+        assert one["label"] == "undecided" and one["asked"] == [
+            {"of": "get_reader", "gave": {"reader": "a", "level": 2}}
+        ]
+        assert [row["field"] for row in one["operations"]] == ["known"] and asked == []
+        assert (await say("wb_verdict", **call))["label"] == "allow" and asked == ["screen a"]
+        assert desk.done == [("get_reader", "a")], "no fine was taken"
+        paid = await agent.call_tool("pay_fine", call["arguments"])
+        assert text(paid) == "paid"
+        denied = await say("wb_verdict", tool="pay_fine", arguments={"reader": "stranger"})
+        assert denied["label"] == "deny" and denied["violated"] == [
+            {"rule": "r", "sentence": "Fines of known readers."}
+        ]
+        assert denied["complies where"] and denied["explanation"]
+        assert (await say("wb_verdict", tool="burn_book"))["label"] == "deny"
+
+    record = offered(upstream(desk), work, asked)
+    assert [name for name, *_ in desk.done].count("pay_fine") == 1
+    calls = [json.loads(line)["call"] for line in record.splitlines() if "call" in json.loads(line)]
+    assert calls == [{"tool": "pay_fine", "arguments": {"reader": "a"}}], "what is considered was not asked for"
+
+
+def test_nothing_that_an_agent_sends_is_a_fact() -> None:
+    desk, asked = Desk(), []
+
+    async def work(agent: mcp.Client, say: Callable) -> None:
+        for given in (
+            {"tool": "pay_fine", "arguments": {"reader": "a"}, "state": {"known": True, "level": 9}},
+            {"tool": "pay_fine", "arguments": "reader a"},
+            {"tool": ["pay_fine"]},
+            {},
+        ):
+            result = await agent.call_tool("wb_verdict", given)
+            assert result.is_error and "were required" in text(result)
+        assert (await agent.call_tool("wb_operation", {"tool": "pay_fine"})).is_error
+        claimed = {"reader": "stranger", "known": True, "state.known": True}
+        assert (await say("wb_verdict", tool="pay_fine", arguments=claimed))["label"] == "deny"
+        for field in ("card_blocked", "words", "no such field"):
+            said = await say("wb_operation", tool="pay_fine", arguments={"reader": "stranger"}, field=field)
+            assert said["asked"] == [] and said["label"] == "undecided"
+        assert (await agent.call_tool("pay_fine", {"reader": "stranger"})).is_error
+
+    offered(upstream(desk), work, asked)
+    assert "pay_fine" not in [name for name, *_ in desk.done]
+
+
+def test_without_an_offer_the_names_are_the_servers_and_with_one_the_proxys() -> None:
+    server, desk = upstream(Desk()), Desk()
+
+    def wb_verdict() -> str:
+        return "the server's own: allow"
+
+    server.tool(structured_output=False)(wb_verdict)
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        assert "no such tool" in text(await agent.call_tool("wb_verdict", {}))
+
+    behind(library.session(), work, server)
+
+    async def shown(agent: mcp.Client, say: Callable) -> None:
+        names = [tool.name for tool in (await agent.list_tools()).tools]
+        assert names.count("wb_verdict") == 1
+        assert (await say("wb_verdict", tool="pay_fine", arguments={"reader": "a"}))["label"] == "allow"
+
+    offered(server, shown, [])
+    assert not desk.done
 
 
 def test_a_cancelled_call_leaves_the_session_waiting() -> None:

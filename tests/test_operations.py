@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from wb.domain import detectors, events, tools
 from wb.domain.answers import Answer, Question
-from wb.domain.session import Session
+from wb.domain.session import Session, SessionError
 from wb.domain.tools import ToolError
 from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard
@@ -84,8 +84,10 @@ def judges(rules: list[str], costs: Mapping[str, float]) -> dict:
     return {"guard": airline.guarded("guard", box(costs), ruleset), "shield": shield}
 
 
-def decided(judge: object, world: Mapping, calls: list, said: bool, told: bool | None, **options) -> tuple:
-    """The decisions, what was asked, and the record."""
+def decided(
+    judge: object, world: Mapping, calls: list, said: bool, told: bool | None, considered: list | None = None, **options
+) -> tuple:
+    """The decisions, what was asked, and the record; with a list, each call is considered before, and found there."""
     asked, record = [], io.StringIO()
 
     def ask(tool: str, given: dict) -> dict:
@@ -106,6 +108,8 @@ def decided(judge: object, world: Mapping, calls: list, said: bool, told: bool |
         step, end = more or (None, "done")
         if told is not None or number:
             session.state({} if told is None else {"s": told})
+        if considered is not None:
+            considered.append(session.consider(act, {"id": of}, None).verdict)
         verdicts.append(session.call(act, {"id": of}, step, call_id=None if end == "done" else f"c{number}"))
         if end == "failed" and verdicts[-1].decision == "allow":
             session.result("no", f"c{number}", True)
@@ -167,6 +171,22 @@ def test_no_memory_changes_a_verdict(kind, rules, calls, world, useful, said) ->
     without, _, _ = decided(judge, world, calls, said, None)
     ordered, _, _ = decided(judge, world, calls, said, None, memory=Told(useful))
     assert [one.decision for one in without] == [one.decision for one in ordered]
+
+
+@pytest.mark.parametrize("kind", ["guard", "shield"])
+@settings(max_examples=60, deadline=None)
+@given(st.lists(RULE, min_size=1, max_size=3), CALLS, WORLD, st.booleans())
+def test_to_consider_a_call_changes_no_verdict_and_says_what_the_call_would_get(
+    kind, rules, calls, world, said
+) -> None:
+    judge = judges(rules, dict.fromkeys(NAMES, 1))[kind]
+    calls = [(act, of, None, "awaited" if end == "done" else end) for act, of, _, end in calls]
+    alone, asked, _ = decided(judge, world, calls, said, None)
+    considered: list[Verdict] = []
+    after, again, record = decided(judge, world, calls, said, None, considered)
+    assert [one.decision for one in alone] == [one.decision for one in after] == [one.decision for one in considered]
+    happened = [event for run in events.loads(record) for event in run.events]
+    assert [one.decision for one in Session(judge).replay(happened)] == [one.decision for one in after]
 
 
 def test_what_was_useful_is_asked_first_among_equals_and_never_before_what_is_cheaper() -> None:
@@ -378,3 +398,25 @@ def test_what_looks_like_an_address_is_found_whatever_its_characters(text: str) 
     assert detectors.count(["email"], ["a at b, c@d"]) == 0
     with pytest.raises(ValueError, match="as it looks"):
         detectors.count(["email"], ["\ufdfa" * 50_000])
+
+
+# ---- what is considered -------------------------------------------------------------------------
+
+
+def test_a_call_is_considered_only_where_no_step_goes_on_and_never_allowed_where_nothing_is() -> None:
+    judge = judges(["ALWAYS (pay IMPLIES is_s)"], dict.fromkeys(NAMES, 1))["guard"]
+    session = Session(judge)
+    session.state({"s": True})
+    assert session.consider("pay", {"id": "x"}).verdict.decision == "allow"
+    assert session.consider("pay", {"id": 3}).verdict.decision == "deny"
+    session.call("pay", {"id": "x"}, step=1)
+    with pytest.raises(SessionError, match="a step that is over was required"):
+        session.consider("pay", {"id": "x"})
+    session.call("pay", {"id": "x"})
+    with pytest.raises(SessionError, match="tell its results"):
+        session.consider("pay", {"id": "x"})
+    session.result("paid")
+    assert session.consider("pay", {"id": "x"}).verdict.decision == "allow"
+    session.lost("the line broke")
+    verdict = session.consider("pay", {"id": "x"}).verdict
+    assert verdict.decision == "undecided" and "the line broke" in verdict.reason

@@ -282,6 +282,7 @@ def proxy(
     record: Annotated[Path | None, typer.Option(metavar="F", help="A file that gets what happened.")] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="For one answer of the server.")] = 60.0,
     observe: Annotated[bool, typer.Option("--observe", help="Decide and log, and let every call pass.")] = False,
+    offer: Annotated[bool, typer.Option("--offer", help="Offer the agent verdicts and operations as tools.")] = False,
 ) -> None:
     """Stand between an agent and an MCP server: its tools are passed on, calls only where the guards allow them.
 
@@ -307,7 +308,7 @@ def proxy(
         return one
 
     with _stoppable():
-        mcp.serve(made, toolfile.command(server) if starts else server, seconds=seconds)
+        mcp.serve(made, toolfile.command(server) if starts else server, seconds=seconds, offer=offer)
 
 
 @app.command()

@@ -233,9 +233,22 @@ class Enforcer:
         if any(one.mutating is False or (own and one.atomic) for one in declared):
             self.done(value, call_id, True)
 
+    def explained(self, tool: object, verdict: Verdict) -> dict[str, Any]:
+        """A verdict as an agent may read it: the label, the broken rules with their sentences, what would comply."""
+        rules = zip(verdict.violated, verdict.quotes or verdict.violated, strict=True)
+        return {
+            "label": verdict.decision,
+            "violated": [{"rule": rule, "sentence": quote} for rule, quote in rules],
+            "explanation": verdict.reason,
+            "complies where": list(self._required(tool, verdict)),
+            "not known": list(verdict.missing),
+        }
+
     def _refusal(self, tool: object, verdict: Verdict) -> str:
-        known = type(tool) is str and verdict.violated
-        return refusal(tool, verdict, self._complying(tool, verdict.violated) if known else ())
+        return refusal(tool, verdict, self._required(tool, verdict))
+
+    def _required(self, tool: object, verdict: Verdict) -> tuple[str, ...]:
+        return self._complying(tool, verdict.violated) if type(tool) is str and verdict.violated else ()
 
 
 def enforcer(current: Current, *about: object) -> Enforcer:

@@ -11,6 +11,12 @@ connection is one conversation.
 | what the server asks the agent for (sampling, elicitation, roots) | answered with an error |
 | progress, notifications | not passed |
 
+With `offer` the agent gets three tools more, under the same session (ShieldAgent, Section 3.3, packs its shield so):
+`wb_verdict` judges a call that it has in mind, `wb_operations` lists what can be asked for it, and `wb_operation` runs
+one: searches, checks of the conversation, detectors and functions of the session's; what follows from what is known,
+the rules' automata, is in each verdict.  An agent names a call and a field, and nothing that it says is a fact: the
+call is not made, and rules and state stay as they are.
+
 A conversation has no words here, so that fields told by what somebody said are unknown.  Read-only tools that a field
 is looked up by are asked of the same server.  A server that dies, hangs or answers what is no result leaves the call
 awaited: nobody knows whether it was done.
@@ -28,7 +34,8 @@ from typing import Any
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Enforcer
 from wb.domain import sources
-from wb.domain.session import Session
+from wb.domain.events import Answer, Lookup
+from wb.domain.session import Considered, Session, SessionError
 from wb.domain.tools import Toolbox, ToolError
 from wb.domain.trace import Value
 from wb.domain.validation import stranger
@@ -36,23 +43,44 @@ from wb.domain.validation import stranger
 SECONDS = 60.0  # for one answer of the server
 FEATURES = ("resources", "prompts", "completions", "logging")  # what a server may offer beside tools
 SAID = {"title", "description", "default", "keywords", "examples", "x-name"}  # what a schema says and does not ask
+_CALL = {
+    "tool": {"type": "string", "description": "the tool of the call"},
+    "arguments": {"type": "object", "description": "its arguments"},
+}
+_FIELD = {"field": {"type": "string", "description": "the field of the operation, as wb_operations lists it"}}
+
+
+def _offered(said: str, required: Sequence[str], **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {**_CALL, **more}, "required": list(required)}
+    return {"description": said, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+
+
+OFFERED = {
+    "wb_verdict": _offered(
+        "Whether a call would be allowed now, why, and what would comply. It is not made.", ["tool"]
+    ),
+    "wb_operations": _offered("What can be asked to decide a call, and what is known without.", ["tool"]),
+    "wb_operation": _offered("Ask one thing to decide a call.", ["tool", "field"], **_FIELD),
+}
 Ask = Callable[[str, dict[str, Value]], object]
 
 
-def serve(make: Callable[[Ask], Session], server: str | Sequence[str], *, seconds: float = SECONDS) -> None:
+def serve(
+    make: Callable[[Ask], Session], server: str | Sequence[str], *, seconds: float = SECONDS, offer: bool = False
+) -> None:
     """Speak MCP over standard input and output until the agent hangs up.
 
     `make` makes the session, of what answers its lookups; `server` is an address (Streamable HTTP) or a command with
     its arguments.  Standard error gets a line for each thing that a person should know: what is not passed on, and
-    where the server's tools are not those of `tools.json`.
+    where the server's tools are not those of `tools.json`.  `offer` offers the shield and its operations as tools.
 
     Raises:
         ToolError: no server answers there.
     """
-    asyncio.run(_serve(make, server, seconds))
+    asyncio.run(_serve(make, server, seconds, offer))
 
 
-async def _serve(make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float) -> None:
+async def _serve(make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float, offer: bool) -> None:
     from mcp.server.stdio import stdio_server
 
     client = sources.mcp_client(server, seconds=seconds)
@@ -63,7 +91,7 @@ async def _serve(make: Callable[[Ask], Session], server: str | Sequence[str], se
         raise ToolError(f"an MCP server that answers was required; got {_told(error)}") from None
     try:
         session = make(_asking(client, asyncio.get_running_loop(), seconds))
-        proxy = Proxy(session, client, seconds)
+        proxy = Proxy(session, client, seconds, offer)
         for line in await proxy.differences():
             print(line, file=sys.stderr)
         mine = proxy.server()
@@ -76,21 +104,30 @@ async def _serve(make: Callable[[Ask], Session], server: str | Sequence[str], se
 class Proxy:
     """One conversation between an agent and the server that a client of the SDK is connected to."""
 
-    def __init__(self, session: Session, client: Any, seconds: float = SECONDS) -> None:
+    def __init__(self, session: Session, client: Any, seconds: float = SECONDS, offer: bool = False) -> None:
         self.enforcer: Enforcer = enforcement.enforcer(session)
-        self.client, self.seconds = client, seconds
+        self.client, self.seconds, self.offered = client, seconds, OFFERED if offer else {}
 
     def server(self) -> Any:
         """The server that the agent speaks with."""
         return sources.mcp_server(self.list_tools, self.call_tool)
 
     async def list_tools(self, context: Any, params: Any) -> Any:
-        """The tools of the server as they are now, one page."""
-        return await self.client.list_tools(cursor=params.cursor if params is not None else None)
+        """The tools of the server as they are now, one page, and before them what is offered beside."""
+        cursor = params.cursor if params is not None else None
+        page = await self.client.list_tools(cursor=cursor)
+        if not self.offered:
+            return page
+        from mcp import types
+
+        mine = [types.Tool.model_validate({"name": name, **row}) for name, row in self.offered.items() if not cursor]
+        return page.model_copy(update={"tools": [*mine, *(one for one in page.tools if one.name not in self.offered)]})
 
     async def call_tool(self, context: Any, params: Any) -> Any:
         """The result of an allowed call, or why it was not made."""
         arguments = {} if params.arguments is None else params.arguments
+        if params.name in self.offered:
+            return await self._considered(params.name, arguments)
         call_id = enforcement.new_id()
         answer = await self.enforcer.ask_async(params.name, arguments, call_id)
         if not answer.runs:
@@ -106,6 +143,26 @@ class Proxy:
         else:
             self.enforcer.done(given(result), call_id)
         return result
+
+    async def _considered(self, name: str, given: Mapping[str, Any]) -> Any:
+        """What is said of a call that the agent has in mind."""
+        from mcp import types
+
+        tool, arguments, field = given.get("tool"), given.get("arguments", {}), given.get("field")
+        wanted = set(self.offered[name]["inputSchema"]["properties"])
+        if type(tool) is not str or type(arguments) is not dict or set(given) - wanted:
+            return _failed(f"{name}: a tool's name and its arguments were required; got {sorted(given)}")
+        if name == "wb_operation" and type(field) is not str:
+            return _failed(f"{name}: the field of an operation was required; got {type(field).__name__}")
+        run = None if name == "wb_verdict" else (field,) if name == "wb_operation" else ()
+        try:
+            found = await asyncio.to_thread(self.enforcer.session.consider, tool, arguments, run)
+        except SessionError as error:
+            return _failed(f"{name}: {error}")
+        row = {**self.enforcer.explained(tool, found.verdict), **_operations(found)}
+        text = json.dumps(row, ensure_ascii=False, default=str)
+        block = {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text)}
+        return types.CallToolResult.model_validate(block)
 
     async def differences(self) -> tuple[str, ...]:
         """What of the server is not passed on, and where its tools are not those of `tools.json`.
@@ -124,7 +181,21 @@ class Proxy:
             sources.mcp_field(tool, "output_schema") for tool in tools
         ):  # what the SDK checks results with is slow to load
             await asyncio.to_thread(importlib.import_module, "jsonschema")
+        told += [
+            f"{tool.name}: the proxy offers its own tool of that name" for tool in tools if tool.name in self.offered
+        ]
         return (*told, *different(self.enforcer.session.judge.validator.toolbox, tools))
+
+
+def _operations(found: Considered) -> dict[str, Any]:
+    """What was asked for a call, with what it gave, and what can still be asked."""
+    asked = [{"of": getattr(one, "tool", ""), **_given(one)} for one in found.asked]
+    still = [{"field": one.field, "kind": one.kind, "cost": one.cost, "of": one.of} for one in found.open]
+    return {"asked": asked, "operations": still}
+
+
+def _given(one: Lookup | Answer) -> dict[str, Any]:
+    return {"gave": one.value} if one.problem is None else {"problem": one.problem}
 
 
 def different(toolbox: Toolbox, listed: Sequence[Any]) -> tuple[str, ...]:

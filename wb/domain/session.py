@@ -15,14 +15,14 @@ from functools import partial, wraps
 from itertools import combinations
 from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
-from typing import Any, Literal, TextIO, get_args
+from typing import Any, Literal, NamedTuple, TextIO, get_args
 
 from wb.domain import events, lookups
 from wb.domain.answers import Answering
 from wb.domain.events import Asked, Event, Lookup, Lost, Recognition, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
-from wb.domain.operations import MOST, Remembered, deciding
+from wb.domain.operations import MOST, Operation, Remembered, deciding
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.validation import Known, Refused, fitting
@@ -65,6 +65,14 @@ def _alone[**P, R](method: Callable[P, R]) -> Callable[P, R]:
                 self._busy = False
 
     return locked
+
+
+class Considered(NamedTuple):
+    """A verdict on a call that nobody asked for, what can be asked to know more, and what was asked."""
+
+    verdict: Verdict
+    open: tuple[Operation, ...] = ()
+    asked: tuple[Lookup | events.Answer, ...] = ()
 
 
 class Session:
@@ -294,6 +302,33 @@ class Session:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
         return verdict
+
+    @_alone
+    def consider(
+        self, tool: str, arguments: Mapping[str, Value] | None = None, run: Collection[str] | None = ()
+    ) -> Considered:
+        """The verdict that a call would get now, as a step of its own, and what can be asked for it.
+
+        The call is neither asked for nor done: no log has it, and no later verdict rests on it.  Of what can be asked
+        only the fields in `run` are, all that a call would ask where it is None; what that gives is on record.
+
+        Raises:
+            SessionError: a step that is named goes on, or the last call has no id and its result is not told.
+        """
+        if self._step is not None or any(type(name) is int for name in self._made):
+            raise SessionError("consider: a step that is over was required; got one that goes on: tell its results")
+        asked = self._validator.call(tool, {} if arguments is None else arguments)
+        self._begin(None)
+        text = self._words[0] if self._words else ""
+        filled, found = Filled(self._state, self._strange), partial(self._tried, asked, (), text, None)
+        if self._lookups is None:
+            verdict = found(self._state)[1]
+        else:
+            filled, _, _, verdict = self._filled(asked, None, (1, text), found, run)
+        verdict = explained(verdict, filled.strange, filled.values)
+        if verdict.decision == "allow" and self._spoilt:
+            verdict = Verdict("undecided", f"{named(fitting(asked).tool)}: {self._spoilt}", grade=verdict.grade)
+        return Considered(verdict, filled.open, filled.asked)
 
     @_alone
     def result(self, value: Value, call_id: str | None = None, error: bool = False) -> None:
@@ -604,6 +639,7 @@ class Session:
         step: int | str | None,
         here: tuple[int, str],
         trying: Callable[[Mapping[str, Value]], tuple[Step, Verdict]],
+        run: Collection[str] | None = None,
     ) -> tuple[Filled, str | None, Step, Verdict]:
         """The state that a call is judged in, the time, and the verdict: as much is asked as it takes, and recorded."""
         seen = self._lookups
@@ -618,11 +654,13 @@ class Session:
 
         def wanted(known: Filled) -> Collection[str] | None:
             nonlocal found
-            if self._ask_all and known.open:
+            if run is None and self._ask_all and known.open:
                 return None
             found = trying(known.values)
             if not known.open:
                 return ()
+            if run is not None:
+                return run
             names = deciding(found[1])
             return names if names is None else {*names, *self.judge.reads("")}
 
