@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from wb.domain import jsonl, yamltext
+from wb.domain import jsonl
 from wb.logic.wording import shortened
 
 LONGEST = 1_000_000  # characters of a page that is read
@@ -61,7 +61,7 @@ def read(page: object, view: View, kind: str) -> bool | int | float | str:
         raise ViewError(f"a page, a text of at most {LONGEST:,} characters, was required; got another one")
     try:
         texts = _in_tree(page, view.path) if view.roles else _in_html(page, view)
-    except (yamltext.YamlError, RecursionError, AssertionError) as error:  # html.parser asserts what markup it takes
+    except (ValueError, RecursionError, AssertionError) as error:  # html.parser asserts what markup it takes
         raise ViewError(f"a page that can be read was required; got {shortened(str(error), 200)}") from None
     if len(texts) != 1 or texts[0] is None:
         got = "a node without it" if len(texts) == 1 else f"{len(texts) or 'no'} nodes"
@@ -86,6 +86,8 @@ def _in_html(page: str, view: View) -> list[str | None]:
 
 
 def _in_tree(page: str, path: str) -> list[str | None]:
+    from wb.domain import yamltext
+
     tree = yamltext.parse(page, lambda event: _Text(event.value)).data
     levels: list[Any] = [tree]
     for name in path.split(UNDER):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 import pydantic
 
 from wb.domain.policy import pieces
-from wb.models.endpoint import MissingReply
 from wb.models.ledger import Unanswered
 from wb.rules import readers
 
@@ -73,8 +72,9 @@ def read(policy: Policy, models: Sequence[LLM]) -> dict[str, Bound]:
     Raises:
         ModelError: a request failed in a way that all further ones would.
     """
-    rows = readers.statements(policy)
-    under = _under(policy)
+    from wb.models.endpoint import MissingReply  # guards are loaded without what asks models
+
+    rows, under = readers.statements(policy), _under(policy)
     texts = {str(row["id"]): str(row["text"]) for row in rows}
     found: dict[str, Bound] = {}
     for llm in {llm.name: llm for llm in models}.values():
