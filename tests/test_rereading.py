@@ -22,6 +22,7 @@ from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.rules import extract, readings, refine, rereading, sentences, vocabulary
+from wb.rules.bounds import Bound
 from wb.rules.extract import Choice, Extract, Extracted
 from wb.rules.refine import Round
 from wb.rules.rereading import State
@@ -342,8 +343,10 @@ def test_readings_come_back_from_their_file(policy):
     start = state(policy, rule(FORMULAS[0]), opened(FORMULAS[1], FORMULAS[4]), Extract("not a constraint", "no"))
     apart = (frozenset({"rent"}), frozenset({"rent", "calm"}))
     extracts = (start.found.extracts[0], replace(start.found.extracts[1], apart=apart), start.found.extracts[2])
-    found = replace(start.found, extracts=extracts)
+    binding = {"s1": Bound(scope=("s2: for members",), references=("s3: the tariff",), missing="")}
+    found = replace(start.found, extracts=extracts, binding=binding)
     back = readings.from_json(json.loads(json.dumps(readings.to_json(found))), policy)
+    assert back.binding == binding and back.clauses[0].scope == "s2: for members"
     assert back.extracts == found.extracts and back.predicates == found.predicates
     assert back.words.entries == found.words.entries and back.toolbox == found.toolbox
     cut = readings.to_json(found) | {"extracts": []}
