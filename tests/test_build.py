@@ -173,7 +173,8 @@ def test_guards_are_finished_before_faults_are_planted(ran: tuple, built: wb.bui
 def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> None:
     folder, _ = ran
     options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}")]
-    own = {"01_policy_extraction": [], "02_vagueness_scoring": ["-p", "max_rounds=0"]}.get(last, options)
+    of_02 = ["-p", "max_rounds=0", "-p", f"runs={given(folder)['runs']}"]
+    own = {"01_policy_extraction": [], "02_vagueness_scoring": of_02}.get(last, options)
     done = command(folder, "run", "--policy", "hire", *own, "--to", last)
     assert done.returncode == 0 and " made " not in done.stderr, done.stdout + done.stderr
     found = recount.stages(folder / "artifacts")

@@ -42,7 +42,7 @@ Made = Sequence[tuple[Sample, Sequence[Event]]]
 Method = tuple[Judge, dict[str, float | None]]  # with the pull and the epsilon that were chosen for it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """What is measured: a folder's environment, the shield with its circuits and the code guards, whose verdicts quote
     the sentences in `quotes`; and which seeds are learned from, calibrated on and measured on."""
