@@ -82,6 +82,8 @@ class Shield:
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    hard: frozenset[str] = field(init=False, repr=False, compare=False)
+    looks_back: bool = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
     _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
@@ -107,7 +109,11 @@ class Shield:
             about={name: read for name, read in about.items() if name in used},
             followed=followed,
             made={tool: acts for tool, acts in made.items() if len(acts) > 1},
-            does={t: tuple([name for name in self.circuits if t in known[name].tools]) for t in spoken},
+            does={t: tuple([a for a, c in self.circuits.items() if _concerns(c, known, t)]) for t in spoken},
+            hard=frozenset(
+                r.id for c in self.circuits.values() for r, w in zip(c.rules, c.weights, strict=True) if w == HARD
+            ),
+            looks_back=any(_beyond(rule.formula) for rule in rules.values()),
             counted={i: tools for i, r in rules.items() if (tools := counting(r.formula, known))},
             sides={i: names for i, r in rules.items() if (names := sides(r.formula, known))},
             tools=frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken),
@@ -272,16 +278,19 @@ class ShieldWatch:
         """Where each rule's automaton may be, by rule."""
         return dict(zip(self.shield.rules, self._at, strict=True))
 
-    def judge(self, step: Step) -> Verdict:
+    def judge(self, step: Step, together: bool = False) -> Verdict:
         """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons.
 
-        The circuits are those of the actions that the last call takes, its own arguments being read: what a rule says
-        of the step's other calls alone was judged with them.
+        The circuits are those of the actions of which a rule speaks that the last call may break, its own arguments
+        being read: what a rule says of the step's other calls alone was judged with them.  What looks back is read of
+        the step's calls together and one after the other; where the two differ it is not known (`together`: is not).
         """
         shield, call = self.shield, step.calls[-1]
         tool = call.tool
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
+        if step.calls[1:] and shield.looks_back and not (together or step.each):
+            return self._in_order(step)
         told = self.read(step)
         key = self._at, tuple(told.values()), tool
         key = (*key, *self._left(step).items()) if step.calls[1:] else key
@@ -293,6 +302,15 @@ class ShieldWatch:
             if alike:
                 self._keep(key, verdict)
         return judging.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
+
+    def _in_order(self, step: Step) -> Verdict:
+        """The verdict on the last call where it is the same with the calls before it over, and in one step with it."""
+        one, after = self.judge(step, together=True), self.fork()
+        after.remember(replace(step, calls=step.calls[:-1]))
+        other = after.judge(replace(step, calls=step.calls[-1:]))
+        if one.decision == other.decision or "undecided" in (one.decision, other.decision):
+            return one if one.decision != "allow" else other
+        return Verdict("undecided", f"in one step with the calls before it: {one.reason}; after them: {other.reason}")
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
@@ -400,7 +418,9 @@ class ShieldWatch:
         return circuit.infer(c, fares, likely)
 
     def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference], step: Step) -> Verdict:
-        safe = {action: self.shield.safe(inference) for action, inference in inferred.items()}
+        hard = self.shield.hard  # what they forbid is denied, whatever epsilon, bounds and channel say
+        sure = {a: False for a, one in inferred.items() if hard and not hard.isdisjoint(one.violated)}
+        safe = {a: self.shield.safe(one) for a, one in inferred.items()} | sure
         margins = self._margins(inferred)
         denied = [inferred[action] for action, answer in safe.items() if answer is False]
         if denied:
@@ -468,6 +488,12 @@ def _beyond(formula: Formula) -> set[str]:
     body = each_step(formula)
     parts = [formula] if body is None else [node for node in subformulas(body) if isinstance(node, PAST)]
     return {name for part in parts for name in predicates(part)}
+
+
+def _concerns(c: Circuit, known: Mapping[str, Predicate], tool: str) -> bool:
+    """Whether the tool does the circuit's action, or a rule of that speaks of what a call of the tool may change."""
+    spoken = [c.action, *(name for rule in c.rules if c.action in rule.predicates for name in rule.predicates)]
+    return any(_made(known[name], tool) for name in spoken if name in known)
 
 
 def _made(predicate: Predicate, tool: str) -> bool:
