@@ -12,7 +12,7 @@ from wb.models import prompt as prompts
 from wb.models.client import LLM
 from wb.models.endpoint import Endpoint, Replies, Reply
 from wb.models.ledger import ModelError
-from wb.rules import bounds, extract, readers, sentences
+from wb.rules import bounds, extract, readers, readings, sentences
 
 TEXT = """# Files
 
@@ -159,6 +159,16 @@ def test_questions_about_statements_that_nothing_binds_are_the_same_bytes_as_eve
         given = {key: False if key == "bound" else [key] for key in prompt.inputs}
         (user,) = [part["content"] for part in prompt.render(**given) if part["role"] == "user"]
         assert user.endswith("</data>"), name
+
+
+def test_what_binds_a_statement_is_kept_for_the_stages_behind_and_read_with_it_again() -> None:
+    _, found, engine = read()
+    kept = readings.from_json(json.loads(json.dumps(readings.to_json(found))), SOURCE)
+    assert (kept.binding, kept.clauses) == (found.binding, found.clauses)
+    models = extract.panel([LLM(engine)])
+    again = extract.again(SOURCE, kept.words, models, [DELETE, SELL], kept.binding)
+    assert decide.equivalent(again[DELETE].formulas[0], parse(SCOPED))
+    assert (again[SELL].cls, again[SELL].formulas) == ("open", ()), "it still points to what is not there"
 
 
 def test_a_batch_counts_each_statement_once() -> None:

@@ -300,6 +300,8 @@ class _Estimates:
             return Reply({**rows, "facts": [{**row, "question": "?"} for row in rows["facts"]]})
         if prompt.name.startswith("read_") and "statements" in inputs:
             return Reply({"statements": [{"id": row["id"]} for row in inputs["statements"]]})
+        if prompt.name == "relate_statements":
+            return Reply({"bindings": []})
         if prompt.name == "judge_vagueness":
             return Reply({"rules": [{"id": row["id"], "score": 1, "reason": "?"} for row in inputs["rules"]]})
         return self.offline.answer(prompt, inputs, schema)

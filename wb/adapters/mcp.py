@@ -154,6 +154,8 @@ class Proxy:
             return _failed(f"{name}: a tool's name and its arguments were required; got {sorted(given)}")
         if name == "wb_operation" and type(field) is not str:
             return _failed(f"{name}: the field of an operation was required; got {type(field).__name__}")
+        if self.enforcer.ended:
+            return _failed(self.enforcer.ended)
         run = None if name == "wb_verdict" else (field,) if name == "wb_operation" else ()
         try:
             found = await asyncio.to_thread(self.enforcer.session.consider, tool, arguments, run)

@@ -41,7 +41,9 @@ def from_json(data: Row, policy: Policy) -> Extracted:
     Raises:
         ValueError: it was read of another document, or is of another form.
     """
-    rows = {name: {**row, **{kind: tuple(row[kind]) for kind in KINDS}} for name, row in data["binding"].items()}
+    rows = {
+        name: {**row, **{kind: tuple(row[kind]) for kind in KINDS}} for name, row in data.get("binding", {}).items()
+    }
     binding = {name: Bound(**row) for name, row in rows.items()}
     every, extracts = extract.bound_clauses(policy, binding), tuple(map(_extract_of, data["extracts"]))
     if len(every) != len(extracts):
