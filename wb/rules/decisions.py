@@ -26,6 +26,17 @@ word that points back follows: a decision whose sentence was changed, or moved u
 effect either.  The id may be left out where the text is that of exactly one sentence; such a decision does not notice
 other titles or another opening.  A state predicate without a test is the boolean field of its name.
 
+An entry with `by: model` and its `assumption` is an answer that a model gave in the place of a person (VeriGuard's
+autonomous mode, Sec. 3.2.1: default assumptions Omega(Q)).  It is in force at trust `read` alone, of a sentence that is
+open alone, and what rests on it is *tested* at most; giving a constraint up (`waive`) is a person's alone.
+
+      - id: "9a0c34e1d27b"
+        text: Large refunds need a manager.
+        by: model
+        decision: rule
+        assumption: large means over $100
+        why: the next sentence speaks of $100
+
 Beside the decisions, `struck` names examples that a model wrote from a sentence (`wb.guards.scenes`) and that are
 wrong: they are tests no more and speak against no rule.
 
@@ -85,11 +96,13 @@ Decision = Literal["waive", "not a constraint", "reject", "rule", "accept", "acc
 
 class Ruling(Form):
     """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file, `readings` as a
-    draft offers them, word for word."""
+    draft offers them, word for word.  Of what a model decided (`by`), the `assumption` that it makes."""
 
     id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
     decision: Decision | None = None
+    by: Literal["person", "model"] = "person"
+    assumption: str | None = None
     why: str | None = None
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
@@ -146,17 +159,18 @@ def place(policy: Path) -> Path:
     return paths.beside(policy, "decisions.yaml")
 
 
-def load(path: Path, policy: Policy) -> tuple[Ruling, ...]:
-    """The decisions of a file about a policy; none where there is no file.
+def load(path: Path, policy: Policy, trust: str = "agreed") -> tuple[Ruling, ...]:
+    """The decisions of a file about a policy that count at a level of trust; none where there is no file.
 
     Raises:
         DecisionError: it cannot be read, is not of the form, or speaks of what the policy does not have.
     """
-    return loads(decoded(path, DecisionError), policy, source=path.name) if path.exists() else ()
+    return loads(decoded(path, DecisionError), policy, trust, source=path.name) if path.exists() else ()
 
 
-def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple[Ruling, ...]:
-    """The decisions of a text that are made, each with its id: entries without a decision are left out.
+def loads(text: str, policy: Policy, trust: str = "agreed", *, source: str = "decisions.yaml") -> tuple[Ruling, ...]:
+    """The decisions of a text that are made, each with its id: entries without a decision are left out, and those of a
+    model but at trust `read`.
 
     Raises:
         DecisionError: with all mistakes, a line each.
@@ -192,7 +206,8 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
     wrong += _struck(written)[1]
     if wrong:
         raise DecisionError("\n".join(wrong))
-    return tuple(one for one in found.values() if one.decision is not None)
+    counting = ("person", "model") if trust == "read" else ("person",)
+    return tuple(one for one in found.values() if one.decision is not None and one.by in counting)
 
 
 def struck(path: Path) -> tuple[Struck, ...]:
@@ -435,10 +450,16 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
 
 
 def _unexplained(one: Ruling) -> list[str]:
-    """That a decision has no reason, if it has none."""
-    free = one.decision is None or one.decision.startswith("accept")
-    explained = free or any(letter.isalnum() for letter in one.why or "")
-    return [] if explained else [f"a reason 'why' was required for {one.decision!r}; got none"]
+    """That a decision has no reason, if it has none; of a model's, that it says no assumption, or is not its to make."""
+    wrong, model = [], one.by == "model"
+    free = one.decision is None or (one.decision.startswith("accept") and not model)
+    if not free and not any(letter.isalnum() for letter in one.why or ""):
+        wrong.append(f"a reason 'why' was required for {one.decision!r}; got none")
+    if one.decision is not None and model != any(letter.isalnum() for letter in one.assumption or ""):
+        wrong.append(f"an 'assumption' was required with 'by: model', and with it alone; got {one.assumption!r}")
+    if one.decision == "waive" and model:
+        wrong.append("a decision of a person was required for 'waive'; got one by: model")
+    return wrong
 
 
 def _unaccepted(one: Ruling) -> list[str]:

@@ -43,6 +43,7 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 Trust = Literal["person", "agreed", "assumed", "read"]
 TRUST: tuple[Trust, ...] = get_args(Trust)
 PARSED, READ, PERSON, ASSUMED, PARTLY = "parsed", "read once", "person", "assumed", "agreed in part"
+MODEL = "assumed by a model"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from wb.domain.tools import Toolbox
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
+from wb.logic.wording import shortened
 from wb.rules import decisions, extract, physical, residual, understood
 from wb.rules.decisions import DecisionError, Offer, Ruling
-from wb.rules.extract import CLASSES, PERSON, Class, Extract, Extracted
+from wb.rules.extract import CLASSES, MODEL, PERSON, Class, Extract, Extracted
 from wb.rules.rule import Rule, RuleSet, toolbox
 
 
@@ -30,7 +31,8 @@ class Account:
 
     `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
     "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
-    why it is in its class, `grade` what that rests on: *parsed*, *agreed 2 of 2*, *read once*, *assumed*, *person*.
+    why it is in its class, `grade` what that rests on: *parsed*, *agreed 2 of 2*, *read once*, *assumed*, *person*,
+    *assumed by a model* (then `tools` are also those that the sentence would hold if it were open).
     `tools` are, for `open`, those that the sentence holds, all that change something where it is `unknown` which it is
     about; for `rule` those that its rules can forbid; for `duty` those that it asks for.  `apart` is, in words, a run
     on which two readings part.
@@ -61,7 +63,7 @@ class Classified(NamedTuple):
 def classify(policy: Policy, found: Extracted, rulings: Sequence[Ruling] = ()) -> Classified:
     """What becomes of every sentence, by a person's decision about it, else by what was extracted.
 
-    A decision counts for the sentence of its id if the text is the same.
+    A decision counts for the sentence of its id if the text is the same; a model's, if it is open besides.
     """
     every = pieces(policy)
     made = {one.id: one for one in rulings}
@@ -70,7 +72,9 @@ def classify(policy: Policy, found: Extracted, rulings: Sequence[Ruling] = ()) -
     for k, (name, piece, before) in enumerate(zip(identities(every), every, following(every), strict=True)):
         clause, one = found.clauses[k], found.extracts[k]
         ruling = made.get(name)
-        if ruling is not None and ruling.speaks_of(piece.text):
+        held: tuple[str, ...] | None = ()  # by an assumption
+        if ruling is not None and ruling.speaks_of(piece.text) and (ruling.by == "person" or one.cls == "open"):
+            held = _opened(one, found).tools if ruling.by == "model" else ()
             one, own = _decided(one, ruling, clause.id, found)
             ruleset, fresh = decisions.joined(ruleset, own, found.toolbox)
         else:
@@ -79,10 +83,16 @@ def classify(policy: Policy, found: Extracted, rulings: Sequence[Ruling] = ()) -
         place = standing(piece, before)
         row = Account(name, piece.text, piece.start, piece.end, piece.headings, one.cls, one.reason, place=place)
         apart = _apart(one, found)
-        rows.append((replace(row, rules=tuple(r.id for r in fresh), grade=one.grade, apart=apart), one.tools))
+        rows.append((replace(row, rules=tuple(r.id for r in fresh), grade=one.grade, apart=apart), one.tools, held))
     whole = RuleSet(ruleset.predicates, tuple(rules)).without_unused()
     box = toolbox(found.toolbox, whole)
-    return Classified(tuple(_with_tools(row, tools, whole, box) for row, tools in rows), whole)
+    accounts = [(_with_tools(row, tools, whole, box), held) for row, tools, held in rows]
+    return Classified(tuple(_resting(row, mutating(box) if held is None else held) for row, held in accounts), whole)
+
+
+def _resting(row: Account, held: Iterable[str]) -> Account:
+    """The account with those tools as well, where it rests on an assumption of a model."""
+    return replace(row, tools=tuple(dict.fromkeys((*row.tools, *held)))) if row.grade == MODEL else row
 
 
 def offered(policy: Policy, found: Extracted, accounts: Sequence[Account]) -> dict[str, list[Offer]]:
@@ -106,22 +116,29 @@ def offered(policy: Policy, found: Extracted, accounts: Sequence[Account]) -> di
 
 
 def _decided(one: Extract, ruling: Ruling, clause: str, found: Extracted) -> tuple[Extract, RuleSet]:
-    """What a person made of a sentence, and the rules that they wrote or chose for it."""
+    """What a person made of a sentence, or a model that stands in for one, and the rules written or chosen for it."""
+    model = ruling.by == "model"
+    grade, who = (MODEL, "a model") if model else (PERSON, "a person")
+    why = (
+        f"{MODEL}: {ruling.assumption} ({ruling.why})"
+        if model
+        else f"decided by a person: {ruling.why or decisions.ACCEPTED}"
+    )
     if ruling.decision == "waive":
         return Extract("waived", ruling.why or "", PERSON), RuleSet()
     if ruling.decision == "not a constraint":
-        return Extract("not a constraint", f"decided by a person: {ruling.why}", PERSON), RuleSet()
+        return Extract("not a constraint", why, grade), RuleSet()
     if ruling.decision == "reject":
-        why = f"what was read of it is wrong, as a person says: {ruling.why}"
-        return replace(_opened(one, found), reason=why, grade=PERSON), RuleSet()
+        why = f"what was read of it is wrong, as {who} says: {ruling.why}"
+        return replace(_opened(one, found), reason=why, grade=grade), RuleSet()
     own = decisions.own([ruling], found.toolbox)
     box = toolbox(found.toolbox, own)
     if idle := _idle(own, box):
         tools = [tool for p in own.predicates for tool in p.tools]
         opened = _opened(one, found, tools)
-        return replace(opened, reason=f"a person's rule for it guards nothing: {idle}", grade=PERSON), RuleSet()
+        return replace(opened, reason=f"{who}'s rule for it guards nothing: {idle}", grade=grade), RuleSet()
     cls: Class = "rule" if any(_guards(rule, own, box) for rule in own.rules) else "duty"
-    return Extract(cls, f"decided by a person: {ruling.why or decisions.ACCEPTED}", PERSON), own
+    return Extract(cls, why, grade), own
 
 
 def _opened(one: Extract, found: Extracted, more: Iterable[str] = ()) -> Extract:
@@ -215,7 +232,7 @@ def questioned(
 
     Its rules stay in force.
     """
-    decided, found = {ruling.id for ruling in rulings}, []
+    decided, found = {ruling.id for ruling in rulings if ruling.by == "person"}, []
     for account in accounts:
         asked = [questions[name] for name in account.rules if name in questions]
         if asked and account.cls in ("rule", "duty") and account.id not in decided:
@@ -225,6 +242,15 @@ def questioned(
             )
         found.append(account)
     return tuple(found)
+
+
+def assumptions(accounts: Iterable[Account], bearing: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """What a model assumed that each tool rests on, to be decided by a person; `bearing` are the rules of each tool."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in (one for one in accounts if one.grade == MODEL):
+        for tool in (tool for tool, rules in bearing.items() if tool in one.tools or {*rules} & {*one.rules}):
+            found[tool] = (*found.get(tool, ()), f"“{shortened(one.text, 80)}” is {one.reason}")
+    return found
 
 
 def open_on(accounts: Iterable[Account]) -> dict[str, tuple[Account, ...]]:
