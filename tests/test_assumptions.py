@@ -1,4 +1,4 @@
-"""Answers of a model in the place of a person: in force at trust `read` alone, of open sentences alone, never proved."""
+"""Answers of a model in the place of a person: in force at trust `read` alone, of what is open alone, never proved."""
 
 import pytest
 import yaml

@@ -269,7 +269,8 @@ def test_a_person_sees_what_is_against_the_rules_first_what_was_refused_and_what
     assert frame["rules say"][0] == "allow: no rule is broken" and SHORT in frame["rules say"][1]
     one = draft("lend_book")
     author = Draft(one.contract, (Attempt(one.source, dissent=("example r1 contradicts the sentence",)),))
-    assert list(guard_cards.disputed([one, author]).frame["its author says"]) == ["example r1 contradicts the sentence"]
+    (asked,) = toolguard.questions((), [one, author], ())
+    assert (asked.kind, asked.tools) == ("contradiction", ("lend_book",)) and "example r1 contradicts" in asked.asks
     assert synthesis.guarded(author).reason.startswith(synthesis.DISPUTED)
 
 

@@ -93,7 +93,7 @@ def reading(source: Policy) -> Reading:
     """What the offline engine makes of a document, as notebook 01 reads it."""
     found = reader.extracted(source)
     classed = sentences.classify(source, found)
-    questions = check.questions(check.check(classed.ruleset), classed.ruleset)
+    questions = check.questions(check.suspected(check.check(classed.ruleset), classed.ruleset))
     accounts = sentences.questioned(classed.accounts, questions, (), found.toolbox)
     return Reading(source, found.clauses, classed.ruleset, classed.ruleset, accounts)
 

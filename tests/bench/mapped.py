@@ -86,7 +86,7 @@ def accounts() -> tuple[Account, ...]:
     """The sentences as notebook 01 reads them without a model."""
     policy = source()
     classed, ruleset = sentences.classify(policy, reader.extracted(policy))
-    asked = check.questions(check.check(ruleset), ruleset)
+    asked = check.questions(check.suspected(check.check(ruleset), ruleset))
     return tuple(sentences.questioned(classed, asked, (), policy.toolbox))
 
 

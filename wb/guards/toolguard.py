@@ -7,7 +7,8 @@ item: one function a policy item, and the tool's guard their conjunction (Sec. 3
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wb.domain.policy import Clause
@@ -18,9 +19,12 @@ from wb.guards.evidence import Open
 from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
 from wb.guards.sandbox import UnsafeSource
-from wb.guards.synthesis import SILENT, Attempt, Draft, Settle, guarded, reviser, write
+from wb.guards.scenes import Tried
+from wb.guards.synthesis import SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
 from wb.models.client import LLM
+from wb.rules import questions as asked
 from wb.rules.items import Item
+from wb.rules.questions import Question
 from wb.rules.rule import RuleSet
 from wb.rules.sentences import Account
 
@@ -36,6 +40,25 @@ def doubted(drafts: Sequence[Draft], findings: Mapping[str, Sequence[str]]) -> t
     """The drafts with what was found against each tool's guard, by tool: none of these is proved until a person has
     decided it."""
     return tuple(replace(one, findings=(*one.findings, *findings.get(one.contract.tool, ()))) for one in drafts)
+
+
+def questions(judged: Iterable[Tried], drafts: Iterable[Draft], accounts: Sequence[Account]) -> tuple[Question, ...]:
+    """What guards ask of sentences: an example that the rules decide otherwise is a counterexample to one of the two,
+    with its situation as the run; what an author cannot express presupposes it, what it disputes contradicts it."""
+    found = []
+    for scene, verdict, _ in (one for one in judged if one.fate == "disagrees"):
+        why = f"example {scene.id} is to be {scene.expect}, the rules say {verdict.decision}: {verdict.reason}"
+        given = tuple(f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in scene.given.items() if v)
+        id = asked.sentence(scene.sentence, accounts)
+        found.append(Question(id, scene.sentence, "counter-example", why, (scene.tool,), given))
+    for draft in drafts:
+        said = tuple(dict.fromkeys(text for part in draft.parts for text in part.sentences))
+        id = asked.sentence(said[0], accounts) if len(said) == 1 else ""
+        for one in draft.dissent:
+            kind = "presupposition" if one.startswith(UNABLE) else "contradiction"
+            why = f"the author of its guard says: {one}"
+            found.append(Question(id, " … ".join(said), kind, why, (draft.contract.tool,)))
+    return tuple(found)
 
 
 def illustrated(drafts: Sequence[Draft], found: Mapping[str, Sequence[Example]]) -> tuple[Draft, ...]:

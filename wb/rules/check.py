@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import inf
+from typing import Literal
 
 from wb.logic import decide, pairs
 from wb.logic import formula as F
@@ -27,7 +28,7 @@ from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.objects import grounded, instances
 from wb.logic.sat import Bounded, OutOfTime
-from wb.rules import lint, physical
+from wb.rules import lint, physical, understood
 from wb.rules.lint import Finding
 from wb.rules.rule import Rule, RuleSet
 
@@ -159,35 +160,55 @@ def _fires(rules: Iterable[Rule], tried: int) -> dict[str, Formula]:
     }
 
 
-def questions(report: Report, ruleset: RuleSet) -> dict[str, str]:
-    """What a person has to decide about a rule, by its id: a suspicion that it says something else than its sentence,
-    or rules that cannot all be kept.  Rules that say the same as others, or follow from them, are no question; nor is a
-    ban that a wider one leaves nothing of, where a permission would be."""
+@dataclass(frozen=True, slots=True)
+class Suspected:
+    """What a person has to decide about a rule: of which kind, the reason in words, and the run on which its sentence
+    and the rule part, a text for each step; empty where no run does."""
+
+    rule: str
+    kind: Literal["ambiguity", "contradiction", "logic error"]
+    reason: str
+    run: tuple[str, ...] = ()
+
+
+def suspected(report: Report, ruleset: RuleSet) -> tuple[Suspected, ...]:
+    """What a person has to decide about rules: a suspicion that one says something else than its sentence, or rules
+    that cannot all be kept.  Rules that say the same as others, or follow from them, are no question; nor is a ban that
+    a wider one leaves nothing of, where a permission would be."""
     bans = {rule.id for rule in ruleset.rules if rule.modality == "forbid"}
     follows = {weaker for _, weaker in report.implied} & bans
-    found: dict[str, list[str]] = {}
-
-    def ask(names: Iterable[str], why: str) -> None:
-        for name in names:
-            found.setdefault(name, []).append(why)
-
+    found: list[Suspected] = []
     for one in report.findings:
         if one.kind != "undecided":
             meant = f" (perhaps {one.suggestion} was meant)" if one.suggestion else ""
-            ask(one.rules, f"{one.predicate + ': ' if one.predicate else ''}{one.message}{meant}")
+            why = f"{one.predicate + ': ' if one.predicate else ''}{one.message}{meant}"
+            kind = "ambiguity" if one.kind in ("negative_name", "two_meanings") else "logic error"
+            found += [Suspected(name, kind, why, _steps(one, ruleset)) for name in one.rules]
     for first, second in report.contradictory:
-        ask((first, second), f"{first} and {second} contradict each other: no trace keeps both")
+        why = f"{first} and {second} contradict each other: no trace keeps both"
+        found += [Suspected(name, "contradiction", why) for name in (first, second)]
     for blame in (one for one in report.conflicts if one.rule not in follows):
         together = dict(zip((blame.rule, *blame.by), blame.sentences, strict=True))
         for name in together:
             others = ", ".join(f"“{said}”" for other, said in together.items() if other != name)
-            ask(
-                (name,),
-                f"together with {others} it leaves nothing that {blame.rule} speaks of" if others else told(blame),
-            )
+            why = f"together with {others} it leaves nothing that {blame.rule} speaks of" if others else told(blame)
+            found.append(Suspected(name, "contradiction", why))
     if report.satisfiable is False and not found:
-        ask(report.core, f"no trace keeps all of {', '.join(report.core)}")
-    return {name: reasons[0] for name, reasons in found.items()}
+        why = f"no trace keeps all of {', '.join(report.core)}"
+        found += [Suspected(name, "contradiction", why) for name in report.core]
+    return tuple(found)
+
+
+def _steps(one: Finding, ruleset: RuleSet) -> tuple[str, ...]:
+    """The trace of a finding in English, a text for each step."""
+    rules = {rule.id: rule.formula for rule in ruleset.rules}
+    formulas = [rules[name] for name in one.rules if name in rules]
+    return understood.steps(one.trace, formulas, ruleset) if one.trace is not None and formulas else ()
+
+
+def questions(found: Iterable[Suspected]) -> dict[str, str]:
+    """The first reason of each rule that a person has to decide about, by its id."""
+    return {one.rule: one.reason for one in reversed(tuple(found))}
 
 
 def to_json(report: Report) -> dict:

@@ -450,7 +450,7 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
 
 
 def _unexplained(one: Ruling) -> list[str]:
-    """That a decision has no reason, if it has none; of a model's, that it says no assumption, or is not its to make."""
+    """That a decision has no reason, if it has none; of a model's, that it assumes nothing, or is not its to make."""
     wrong, model = [], one.by == "model"
     free = one.decision is None or (one.decision.startswith("accept") and not model)
     if not free and not any(letter.isalnum() for letter in one.why or ""):

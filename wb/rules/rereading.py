@@ -24,7 +24,7 @@ from wb.models.client import LLM
 from wb.rules import agreement, certify, decisions, extract, sentences, understood, vocabulary
 from wb.rules.agreement import Agreement
 from wb.rules.certify import Change
-from wb.rules.extract import ASSUMED, PARTLY, PERSON, Extract, Extracted, Panel
+from wb.rules.extract import ASSUMED, MODEL, PARTLY, PERSON, Extract, Extracted, Panel
 from wb.rules.readers import Reading
 from wb.rules.rule import Predicate, Rule, RuleSet, toolbox
 from wb.rules.sentences import Account
@@ -80,9 +80,9 @@ class State:
         return tuple(rule.formula for rule in self.ruleset.rules if rule.clause == clause)
 
     def free(self, clause: str) -> bool:
-        """Whether the reading of a sentence may be replaced: no person made it, and pruning has not shared it out."""
+        """Whether the reading of a sentence may be replaced: no person made it, nor a model for one, and pruning has not shared it out."""
         account = self.of_clause[clause][0] if clause in self.of_clause else None
-        if account is None or account.grade == PERSON or account.cls == "waived":
+        if account is None or account.grade in (PERSON, MODEL) or account.cls == "waived":
             return False
         own = [rule for rule in self.ruleset.rules if rule.clause == clause]
         names = {name for rule in own for name in (rule.id, *rule.parents)}

@@ -151,15 +151,6 @@ def scenes(judged: Iterable[Tried], refused: Iterable[Refusal] = (), stale: Iter
     return listed(heads, rows, none="no model was asked for examples, or it gave none")
 
 
-def disputed(made: Iterable[Draft]) -> Table:
-    """What the authors of guards say against what was asked of them, for a person to decide."""
-    rows = []
-    for each in made:
-        quotes = Quote(" … ".join(dict.fromkeys(text for part in each.parts for text in part.sentences)))
-        rows += [(each.contract.tool, objection, quotes) for objection in each.dissent]
-    return listed("tool, its author says, sentences", rows, none="no author disputes a test or a sentence")
-
-
 def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence[object]] = NONE) -> Table:
     """Candidates as they are stored: what may be claimed of each, and why not better; those with rules first."""
     shown = []

@@ -25,7 +25,7 @@ from wb.guards import runtime
 from wb.logic import cel
 from wb.models import client
 from wb.paths import Project, write_whole
-from wb.rules import rulefile
+from wb.rules import questions, requirements, rulefile
 from wb.rules.rule import RuleSet
 from wb.runs import artifact, cards, plots, show
 from wb.runs.artifact import ArtifactError, Version
@@ -58,6 +58,8 @@ class Outcome:
     groups: Sequence[Sequence[str]] = ()
     findings: tuple[str, ...] = ()
     showed: tuple[tuple[str, str], ...] = ()  # by stage
+    questions: Table | None = None
+    requirements: Table | None = None
     results: Row = MappingProxyType({})
     rule_counts: tuple[int, ...] = ()
 
@@ -147,6 +149,7 @@ def read(run: Versions) -> Outcome:
 
     rules, graph = versions("rules.json", "02", "01"), newest("graph.json", "03")
     results = next(reversed(versions("results.json", "")), None)
+    asked, decided = newest("questions.json", "05", "01"), newest("requirements.json", "05")
     findings = ((stage, version.manifest["summary"].get("findings")) for stage, version in run.items())
     return Outcome(
         rulefile.from_json(rules[0]) if rules else None,
@@ -156,6 +159,8 @@ def read(run: Versions) -> Outcome:
         graph["groups"] if graph else (),
         tuple(f"{stage}: {text}" for stage, text in findings if text),
         tuple((s, text) for s, v in run.items() if "findings.json" in v.digests for text in v.read("findings.json")),
+        show.questions(questions.from_json(asked)) if asked is not None else None,
+        show.requirements(requirements.from_json(decided)) if decided is not None else None,
         results if isinstance(results, Mapping) else {},
         tuple(len(each["rules"]) for each in reversed(rules)),
     )

@@ -101,7 +101,7 @@ def look(desk: Desk) -> Look:
     stamp = entries.stamp(desk.file)
     made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
     classed = sentences.classify(desk.policy, desk.found, made)
-    asked = check.questions(check.check(classed.ruleset, seconds=CHECK_S), classed.ruleset)
+    asked = check.questions(check.suspected(check.check(classed.ruleset, seconds=CHECK_S), classed.ruleset))
     accounts = sentences.questioned(classed.accounts, asked, made, desk.found.toolbox)
     offered = sentences.offered(desk.policy, desk.found, accounts)
     return Look(stamp, made, stale, classed.ruleset, accounts, offered)

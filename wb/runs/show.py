@@ -20,6 +20,8 @@ from wb.logic import cel, syntax
 from wb.logic.wording import shortened
 from wb.rules import entries, extract, understood
 from wb.rules.extract import CLASSES, Extracted
+from wb.rules.questions import Question
+from wb.rules.requirements import Requirement
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.vocabulary import Vocabulary
 from wb.runs import cards
@@ -157,6 +159,23 @@ def sentences(readings: Iterable[object], *classes: str) -> Table:
             why, rules = " | ".join((row["reason"], *row.get("apart", ()))), ", ".join(row["rules"])
             rows.append((Badge(str(row["cls"])), row["text"], why, rules, _few(row["tools"])))
     return listed("class, sentence, because, rules, bears on", rows)
+
+
+def questions(found: Iterable[Question]) -> Table:
+    """What a person has to decide of the policy, a question a row, with the run that tells the answers apart."""
+    rows = []
+    for one in found:
+        answer = Badge("assumed") if one.assumed else ""
+        asks = one.assumed or one.asks
+        rows.append((Badge(one.kind), Quote(one.text), asks, " | ".join(one.run), _few(one.tools), answer))
+    heads = "kind, sentence, to be decided, told apart by, waits, answer"
+    return listed(heads, rows, none="nothing has to be decided")
+
+
+def requirements(found: Iterable[Requirement]) -> Table:
+    """The final requirements, a sentence a row: what was decided, by whom or what, why, and what it demands."""
+    rows = ((Badge(one.decision), Quote(one.text), one.by, one.why, "; ".join(one.requirements)) for one in found)
+    return listed("decision, sentence, by, why, requirement", rows, none="no sentence was decided")
 
 
 def verdict(given: Verdict, ruleset: RuleSet, *, of: str = "verdict") -> Card:
