@@ -53,6 +53,7 @@ FIGURES = [
     (plots.loss, CIRCUITS),
     (plots.weights, CIRCUITS),
     (plots.confusion, METHODS),
+    (plots.stages, [{"stage": "generation", "ASR": 0.5, "run": 1.0}, {"stage": "+ testing", "ASR": 0.0, "run": None}]),
     (plots.pass_k, [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]),
 ]
 

@@ -150,6 +150,16 @@ def risk_bars(runs: Runs) -> Figure:
     return Figure("Accuracy by risk category", tuple(series), PERCENT._replace(span=(0, 1)), panels=panels, height=480)
 
 
+def stages(runs: Runs) -> Figure:
+    """Of labelled calls, which run after each stage (VeriGuard, Fig. 2a and 2b). Values: rows of `ablation.table`."""
+    panels, series = {"violating calls that run (ASR)": "ASR", "complying calls that run": "run"}, []
+    for panel, column in enumerate(panels.values()):
+        for colour, (name, rows) in zip(cycle(COLOURS), runs.items(), strict=False):
+            bars, shape = [row[column] for row in rows], {"panel": panel, "listed": not panel}
+            series += [Series(Look(colour), bars, [row["stage"] for row in rows], name, "bars", **shape)] * bool(rows)
+    return Figure("After each stage", tuple(series), PERCENT._replace(span=(0, 1)), panels=tuple(panels))
+
+
 def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of a CSV by their first column, as runs to be drawn."""
     with path.open(encoding="utf-8", newline="") as file:
