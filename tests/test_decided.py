@@ -103,6 +103,21 @@ def test_the_author_is_told_neither_a_persons_rules_nor_their_sentences() -> Non
     assert draft.complaints, "what is no guard is not made one by the person's part"
 
 
+def test_the_author_is_told_what_a_model_assumed_and_nothing_else_changes() -> None:
+    made, said = (
+        of("c1"),
+        {"delete_record": ("“Be brief.” is assumed by a model: at most 5 words (so it is elsewhere)",)},
+    )
+    told = []
+    for assumed in ({}, {"another_tool": said["delete_record"]}, said):
+        author = Author("def policy_delete_record() -> bool:\n    return True\n")
+        (first,) = synthesis.write([made], {made.tool: (READ,)}, BOX, LLM(author), assumed)
+        synthesis.reviser({made.tool: (READ,)}, LLM(author), assumed)([first])
+        told.append([inputs["sentences"] for _, inputs in author.asked])
+    assert told[0] == told[1] and all("assumptions" not in row for rows in told[0] for row in rows)
+    assert told[2] == [[{**row, "assumptions": list(said["delete_record"])} for row in rows] for rows in told[0]]
+
+
 @pytest.mark.parametrize("docstring", ["", '    """What it does."""\n'])
 def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstring: str) -> None:
     """The author lets a clerk through at once; what the person demands of clerks is asked first all the same."""

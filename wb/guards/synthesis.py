@@ -19,6 +19,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pydantic
@@ -105,6 +106,8 @@ DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
 Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
+Assumed = Mapping[str, Sequence[str]]  # what a model assumed, by tool (`sentences.assumptions`)
+NOTHING: Assumed = MappingProxyType({})
 
 
 def synthesise(
@@ -280,22 +283,29 @@ class GuardCode(pydantic.BaseModel):
 
 
 def write(
-    required: Sequence[Contract], sentences: Mapping[str, Sequence[Clause]], toolbox: Toolbox, llm: LLM
+    required: Sequence[Contract],
+    sentences: Mapping[str, Sequence[Clause]],
+    toolbox: Toolbox,
+    llm: LLM,
+    assumed: Assumed = NOTHING,
 ) -> tuple[Draft, ...]:
-    """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them.
+    """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them; `assumed`
+    what a model assumed of others, which the author is told (VeriGuard's A of G_t and H_t), where there is any.
 
     Nobody is asked where no read sentence demands anything.  An unanswered request gives a draft that every check
     refuses, so that the tool ends denied; so do rules none of whose sentences is known, of which nobody is asked.
     """
     unsaid = {c.tool: Attempt(UNSAID) for c in required if authored(c) and not sentences.get(c.tool)}
     asked = [c for c in required if authored(c) and c.tool not in unsaid]
-    batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in asked]
+    batch = [{**_told(c, sentences, assumed), "tool": _tool(toolbox, c.tool)} for c in asked]
     replies = llm.ask_all("write_guard", GuardCode, batch)
     written = unsaid | {c.tool: _attempt(reply, c) for c, reply in zip(asked, replies, strict=True)}
     return tuple(Draft(c, (written.get(c.tool) or Attempt(alone(c)),)) for c in required)
 
 
-def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[Attempt | None]]:
+def reviser(
+    sentences: Mapping[str, Sequence[Clause]], llm: LLM, assumed: Assumed = NOTHING
+) -> Callable[[Sequence[Draft]], list[Attempt | None]]:
     """The author asked again: a corrected attempt for each draft, None where there is no answer."""
 
     def revise(drafts: Sequence[Draft]) -> list[Attempt | None]:
@@ -303,7 +313,7 @@ def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Se
         asked = [
             i for i, d in enumerate(drafts) if authored(d.contract) and without(d.source, d.contract) not in silent
         ]
-        replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences) for i in asked])
+        replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences, assumed) for i in asked])
         found = [None if authored(d.contract) else Attempt(alone(d.contract)) for d in drafts]
         for i, reply in zip(asked, replies, strict=True):
             said = [one for one in drafts[i].dissent if not one.startswith(UNABLE)]  # taken back in words only
@@ -342,7 +352,10 @@ def _sources(rule: Rule, ancestors: Mapping[str, Rule], seen: frozenset[str]) ->
     return found
 
 
-def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
+def _told(
+    contract: Contract, sentences: Mapping[str, Sequence[Clause]], assumed: Assumed = NOTHING
+) -> dict[str, object]:
+    more = {"assumptions": list(assumed[contract.tool])} if assumed.get(contract.tool) else {}
     rows = [
         {
             "id": c.id,
@@ -351,6 +364,7 @@ def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict
             "context": list(c.context),
             "definitions": list(c.definitions),
             "scope": c.scope,
+            **more,
         }
         for c in sentences.get(contract.tool, ())
     ]
@@ -361,11 +375,11 @@ def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict
     }
 
 
-def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
+def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]], assumed: Assumed) -> dict[str, object]:
     """What an author is told of a draft: its own part of the code, and what that part must do."""
     cases = examples.examples(rest(draft.contract))
     return {
-        **_told(draft.contract, sentences),
+        **_told(draft.contract, sentences, assumed),
         "code": without(draft.source, draft.contract),
         "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in draft.complaints],
         "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in cases],
