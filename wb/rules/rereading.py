@@ -80,7 +80,7 @@ class State:
         return tuple(rule.formula for rule in self.ruleset.rules if rule.clause == clause)
 
     def free(self, clause: str) -> bool:
-        """Whether the reading of a sentence may be replaced: no person made it, nor a model for one, and pruning has not shared it out."""
+        """Whether the reading of a sentence may be replaced: nobody decided it, and pruning has not shared it out."""
         account = self.of_clause[clause][0] if clause in self.of_clause else None
         if account is None or account.grade in (PERSON, MODEL) or account.cls == "waived":
             return False
