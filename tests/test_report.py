@@ -115,6 +115,7 @@ FILES = {
             "bars": BARS,
             "methods": METHODS,
             "bare": [{"method": "keywords", "split": "all", "n": 7, "accuracy": 0.5}, METHODS[1]],
+            "stages": [{"stage": "generation", "ASR": 0.5, "run": 1.0}],
             "live": {"pass_k": {"toolguards, m (n = 2)": [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]}},
         }
     },
