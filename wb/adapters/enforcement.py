@@ -28,7 +28,7 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,6 +209,8 @@ class Enforcer:
         told = said.get(strategy, f"{why} No call of this action was run: plan anew." if strategy == "replan" else why)
         if strategy == "terminate" and not self.session.observe:
             self.ended = told
+            with suppress(Exception):  # a record that cannot be written allows nothing either
+                self.session.lost(f"the task was ended: {verdict.reason}")
         if strategy in WHOLE and step is not None:
             with self.lock:
                 self._refused = {step: told, **dict(itertools.islice(self._refused.items(), KEPT - 1))}

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Answer, Current, Enforcer, of, words
 from wb.domain import schema
+from wb.domain.trace import Verdict
 
 if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
@@ -96,6 +97,9 @@ class Guarded:
                 return _unread(enforcer, call, "an id of its own in its message was required")
             waiting = _message(enforcer, messages[at])
             found = waiting.pop(call["id"], None)
+            if found is None and (why := enforcer.heard.get(("refused", messages[at].id))):
+                verdict = Verdict("deny", "another call of the same action was not allowed")
+                return _Decided(call["name"], None, "", Answer(False, verdict, why))
             if found is None:  # it was made before
                 return _asked(enforcer, call, enforcer.step())
         if not found.answer.runs or (found.name == call["name"] and _same(found.arguments, call["args"])):
@@ -121,6 +125,8 @@ def _message(enforcer: Enforcer, message: Any) -> dict[object, _Decided]:
             waiting[call["id"]] = _unread(enforcer, call, problem, step) if problem else _asked(enforcer, call, step)
         for name, one in waiting.items():
             waiting[name] = one._replace(answer=enforcer.still(one.answer, one.name, one.known or None, step))
+        if enforcer.whole and (refused := [one.answer.refusal for one in waiting.values() if not one.answer.runs]):
+            enforcer.heard["refused", message.id] = refused[0]  # whichever of its calls is asked again
     return waiting
 
 

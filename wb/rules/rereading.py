@@ -140,11 +140,15 @@ def _said(formula: Formula, keep: str, drop: str, negated: bool) -> Formula:
 
 def rebound(state: State, rows: Iterable[Row], writers: Sequence[LLM]) -> tuple[State, list[Change]]:
     """The state with new entries of the vocabulary, and others in place of those that nothing tells or that are told in
-    two ways, where a blind writer binds them alike; a predicate in force that nothing told is then told so."""
+    two ways, where a blind writer binds them alike; a predicate in force that nothing told is then told so.
+
+    A name that is known keeps its words, which the blind writer is shown; none of a person's rules is bound anew."""
     words = state.found.words
     idle = {p.name for p in words.predicates if p.kind == "state" and p.test is None}
     settled = {entry.name for entry in words.entries if not entry.disputed} - idle
-    fresh = {row.name: row for row in rows if row.name not in settled}
+    settled |= {name for rule in state.ruleset.rules if not state.free(rule.clause) for name in rule.predicates}
+    known = {e.name: {"description": e.predicate.description} for e in words.entries}
+    fresh = {row.name: row.model_copy(update=known.get(row.name)) for row in rows if row.name not in settled}
     if not fresh:
         return state, []
     asked = {e.name for e in words.entries if e.predicate.question} & fresh.keys()
