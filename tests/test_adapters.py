@@ -26,7 +26,7 @@ from library import AGREED, BLOCKED, LOOK, SHORT, Desk
 
 from wb.adapters import enforcement, functions, openai
 from wb.adapters.enforcement import NotAllowed
-from wb.domain import tools
+from wb.domain import events, tools
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
 from wb.guards import examples
@@ -679,6 +679,15 @@ def test_a_whole_number_reaches_the_tool_as_it_was_judged(given: float, got: int
 
     lend_book(given)
     assert [(one, type(one)) for one in seen] == [(got, int)]
+
+
+def test_a_task_that_was_ended_is_over_for_whoever_takes_in_its_record() -> None:
+    record = io.StringIO()
+    tools = openai.Tools(library.session(on_refusal="terminate", record=record), Desk().tools)
+    tools.run([asked(("a", "lend_book", {"days": 99}))])
+    again = library.session(on_refusal="terminate")
+    again.replay([event for run in events.loads(record.getvalue()) for event in run.events])
+    assert again.call("lend_book", {"days": 1}).decision == "deny"
 
 
 def test_a_strategy_that_is_none_is_refused() -> None:

@@ -164,6 +164,8 @@ def test_an_action_runs_whole_or_not_at_all_where_that_is_asked_for(sync: bool, 
     run(agent(adapter.tool_node(structured(desk), session), script), sync=sync)
     ran = {"halt and replan": {1, 2, 3}, "terminate": set()}.get(strategy, {3})
     assert {days for _, days in desk.done} == ran
+    run(agent(adapter.tool_node(structured(desk), session), script[:1] + script[2:]), sync=sync)  # resumed before it
+    assert {days for _, days in desk.done} == ran
 
 
 @both

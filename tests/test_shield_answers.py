@@ -225,6 +225,37 @@ def test_calls_of_one_step_are_counted_one_by_one(rule: str, before: list[str], 
     assert one.infer(Trace("t", tuple(steps))).keys() == {c.tool for c in steps[-1].calls if c.tool in rule}
 
 
+@pytest.mark.parametrize(
+    ("rule", "calls", "decision"),
+    [
+        ("ALWAYS (pay IMPLIES NOT PREVIOUSLY ONCE pay)", "pay:a pay:b", "undecided"),  # after it, it is a second one
+        ("ALWAYS (post IMPLIES NOT PREVIOUSLY ONCE pay)", "pay:a post:b", "undecided"),
+        ("ALWAYS (post IMPLIES NOT PREVIOUSLY ONCE pay)", "ask:a post:b", "allow"),
+        ("ALWAYS (pay IMPLIES NOT ONCE pay)", "pay:a", "deny"),
+    ],
+)
+def test_what_looks_back_within_a_step_is_known_where_the_order_of_its_calls_says_nothing_else(rule, calls, decision):
+    assert about(rule).watch().judge(step(*calls.split(), calm=True)).decision == decision
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -0.5, -1.0])
+def test_a_hard_rule_that_is_broken_denies_whatever_epsilon_allows(epsilon):
+    rules = RuleSet(PREDICATES, (Rule("h", "", syntax.parse(TEXTS[2]), "forbid", force="hard"),))
+    one = Shield(PREDICATES, circuit.build(rules, {"post": ["h"]}), epsilon)
+    decided = [one.decide(trace(("post", {"agreed": agreed}))).decision for agreed in (False, True)]
+    assert decided == ["deny", "allow"]
+
+
+def test_a_rule_of_another_call_that_the_judged_one_may_break_is_judged():
+    """A fact of the arguments of either tool: the later call is large beside a payment that forbids that."""
+    acts = [Predicate(t, "action", "", tools=(t,)) for t in ("pay", "post")]
+    large = Predicate("large", "state", "", tools=("pay", "post"), test=cel.parse("call.n > 10"))
+    rules = RuleSet((*acts, large), (Rule("r", "", syntax.parse("ALWAYS (pay IMPLIES NOT large)"), "forbid"),))
+    one = Shield(rules.predicates, circuit.build(rules, {"pay": ["r"]}), -0.25)
+    calls = [Call("pay", {"n": 5}), Call("post", {"n": 50})]
+    assert [one.watch().judge(Step(tuple(calls[:k]), {})).decision for k in (1, 2)] == ["allow", "deny"]
+
+
 @given(st.permutations(["pay", "post", "ask"]), st.lists(st.sampled_from([1, 3, None]), min_size=3, max_size=3))
 def test_a_call_is_judged_beside_other_calls_of_its_step_as_alone_where_no_rule_speaks_of_both(tools, amounts):
     """What rules say of the arguments of each of them is known, whichever call is judged."""
