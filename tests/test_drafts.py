@@ -206,7 +206,7 @@ def test_what_an_author_is_told() -> None:
         "arguments": {"a": 1},
         "allowed": None,
     }
-    mistaken = synthesis._mistaken(Draft(BOOK, (Attempt("x", (Complaint("c", "m", (("a", 1),), True, "s"),)),)), {})
+    mistaken = synthesis._mistaken(Draft(BOOK, (Attempt("x", (Complaint("c", "m", (("a", 1),), True, "s"),)),)), {}, {})
     assert mistaken["code"] == "x" and mistaken["signature"] == BOOK.signature
     assert mistaken["complaints"] == [{"kind": "c", "text": "m", "arguments": {"a": 1}, "allowed": True}]
     first = examples.examples(BOOK)[0]
