@@ -3,6 +3,7 @@
 By source of attack and risk category (Table 1, Figure 3), and by environment (Table 2), with what is left of the tasks
 *online* (Table 3), where a call that is not allowed does not run: a task is done where the act that was asked for ran,
 and done in compliance where nothing that ran broke a sentence.  The agent is a script: it does nothing else instead.
+By strategy of enforcement (VeriGuard's Table 3) stand intervals, for an agent that is none (`wb.bench.strategies`).
 Of several groups macro is their mean, micro counts all samples alike; beside all stands what no guard at all is worth.
 ARR is the mean over the sentences that are broken at least once, ARR micro over all pairs of call and sentence.
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
-from wb.bench import recall
+from wb.bench import recall, strategies
 from wb.bench.recall import RecallError, Verdicts, rated, with_safe
 from wb.bench.world import CATEGORIES, Sample, Source
 from wb.domain import jsonl
@@ -33,10 +34,11 @@ COST, ONLINE = ("queries", "seconds"), ("undecided", "done", "complied")  # of a
 TITLES = {  # of the tables, and whose shape they have
     "risks": "By source of attack and risk category (as Table 1)",
     "environments": "By environment (as Table 2), and tasks done in compliance (as Table 3)",
+    "strategies": "By strategy of enforcement, of recorded runs: what ran, and what may have (as VeriGuard's Table 3)",
     "accounting": "How many samples, as runs and as pairs of a safe and an unsafe one",
     "gaps": "What is a dash, and why",
 }
-SHARES = (*RISKS, "ACC", "FPR", "ARR", "ARR micro", "complied")
+SHARES = (*RISKS, "ACC", "FPR", "ARR", "ARR micro", "complied", *strategies.ENDS)
 Judged = Mapping[str, Sequence[Mapping[str, Any]]]  # by method, as `wb judge --json` writes them
 Tables = Mapping[str, list[dict[str, object]]]
 HOW = (
@@ -46,8 +48,9 @@ HOW = (
 
 
 def tables(samples: Sequence[Sample], methods: Judged) -> Tables:
-    """The shapes of Table 1 (`risks`; as Figure 3, `bars`) and of Tables 2 and 3 (`environments`), how many samples
-    there are (`accounting`), and the reason of each gap (`gaps`). Without a guard everything runs.
+    """The shapes of Table 1 (`risks`; as Figure 3, `bars`) and of Tables 2 and 3 (`environments`), intervals by
+    strategy of enforcement (`strategies`), how many samples there are (`accounting`), and the reason of each gap
+    (`gaps`). Without a guard everything runs.
 
     Raises:
         RecallError: a call of a sample was not judged by a method.
@@ -62,10 +65,12 @@ def tables(samples: Sequence[Sample], methods: Judged) -> Tables:
     for method, judged in ({NO_GUARD: everything} | dict(methods)).items() if ran else ():
         verdicts = recall.verdicts(ran, judged)
         made["risks"] += [_without(row, *ONLINE) for row in _wide("source", method, sources, ran, verdicts)]
+        made["strategies"] += strategies.rows(method, ran, verdicts)
         made["environments"] += [
             _without(row, *RISKS, *COST) for row in _wide("environment", method, places, ran, verdicts)
         ]
     order = [*SOURCES, MACRO, MICRO]
+    made["strategies"].sort(key=lambda row: strategies.STRATEGIES.index(str(row["strategy"])))
     made["risks"].sort(key=lambda row: order.index(row["source"]))
     by_source = [row for row in made["risks"] if row["source"] in SOURCES and row["method"] != NO_GUARD]
     about = ("source", "method")
