@@ -25,7 +25,7 @@ def by_strategy() -> dict[str, dict[str, object]]:
 
 @pytest.mark.parametrize(
     ("strategy", "asr", "tsr"),
-    [  # e1 is missed, and its call 9 refused; s0 and e0's first call run; a0, e0, s1 and a1 are refused before their act
+    [  # s0, e0's first call and e1 run; then its call 9, a0, e0, s1 and a1 are refused
         ("terminate", (1 / 4, 1 / 4), (3 / 6, 3 / 6)),
         ("block, replan", (1 / 4, 4 / 4), (3 / 6, 6 / 6)),
         ("halt, halt and replan", (1 / 4, 4 / 4), (3 / 6, 6 / 6)),
