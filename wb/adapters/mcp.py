@@ -5,7 +5,7 @@ connection is one conversation.
 
 | of MCP | what the proxy does |
 |---|---|
-| `tools/list` | asks the server anew each time and passes its tools on, page by page |
+| `tools/list` | asks the server anew each time and passes on, page by page, the tools that are as at the start |
 | `tools/call` | asks the session; an allowed call is passed on, a refused one gets a result with `isError`: why |
 | resources, prompts, completion, logging | neither offered nor passed: no rule speaks of them; told at the start |
 | what the server asks the agent for (sampling, elicitation, roots) | answered with an error |
@@ -16,6 +16,10 @@ With `offer` the agent gets three tools more, under the same session (ShieldAgen
 one: searches, checks of the conversation, detectors and functions of the session's; what follows from what is known,
 the rules' automata, is in each verdict.  An agent names a call and a field, and nothing that it says is a fact: the
 call is not made, and rules and state stay as they are.
+
+The tools that the server lists at the start, compared with `tools.json` before a person's eyes, are the tools of the
+conversation: one that is listed otherwise later, in its schema or in words that an agent would follow, or that was not
+there, is withheld and told, and calls of it are refused from then on (the next start compares anew).
 
 A conversation has no words here, so that fields told by what somebody said are unknown.  Read-only tools that a field
 is looked up by are asked of the same server.  A server that dies, hangs or answers what is no result leaves the call
@@ -35,6 +39,7 @@ from wb.adapters import enforcement
 from wb.adapters.enforcement import Enforcer
 from wb.domain import sources
 from wb.domain.events import Answer, Lookup
+from wb.domain.schema import named
 from wb.domain.session import Considered, Session, SessionError
 from wb.domain.tools import Toolbox, ToolError
 from wb.domain.trace import Value
@@ -42,6 +47,7 @@ from wb.domain.validation import stranger
 
 SECONDS = 60.0  # for one answer of the server
 FEATURES = ("resources", "prompts", "completions", "logging")  # what a server may offer beside tools
+CHANGED = "the server lists this tool otherwise than at the start; it is withheld, and its calls are refused"
 SAID = {"title", "description", "default", "keywords", "examples", "x-name"}  # what a schema says and does not ask
 _CALL = {
     "tool": {"type": "string", "description": "the tool of the call"},
@@ -107,27 +113,47 @@ class Proxy:
     def __init__(self, session: Session, client: Any, seconds: float = SECONDS, offer: bool = False) -> None:
         self.enforcer: Enforcer = enforcement.enforcer(session)
         self.client, self.seconds, self.offered = client, seconds, OFFERED if offer else {}
+        self.first: dict[str, str] | None = None  # the tools as first listed whole, each as JSON
+        self.changed: set[str] = set()
 
     def server(self) -> Any:
         """The server that the agent speaks with."""
         return sources.mcp_server(self.list_tools, self.call_tool)
 
     async def list_tools(self, context: Any, params: Any) -> Any:
-        """The tools of the server as they are now, one page, and before them what is offered beside."""
-        cursor = params.cursor if params is not None else None
-        page = await self.client.list_tools(cursor=cursor)
-        if not self.offered:
-            return page
+        """The tools of the server that are as at the start, one page, and before them what is offered beside."""
         from mcp import types
 
+        if self.first is None:
+            self._remember(await sources.pages(self.client))
+        cursor = params.cursor if params is not None else None
+        page = await self.client.list_tools(cursor=cursor)
         mine = [types.Tool.model_validate({"name": name, **row}) for name, row in self.offered.items() if not cursor]
-        return page.model_copy(update={"tools": [*mine, *(one for one in page.tools if one.name not in self.offered)]})
+        same = [one for one in page.tools if self._as_first(one) and one.name not in self.offered]
+        return page.model_copy(update={"tools": [*mine, *same]})
+
+    def _remember(self, tools: Sequence[Any]) -> None:
+        """Take these as the tools of the conversation; of two with one name the first."""
+        self.first = {}
+        for tool in tools:
+            self.first.setdefault(tool.name, _whole(tool))
+
+    def _as_first(self, tool: Any) -> bool:
+        """Whether a tool is as at the start; if not, this is told once and its calls are refused from then on."""
+        if (self.first or {}).get(tool.name) == _whole(tool):
+            return True
+        if tool.name not in self.changed:
+            self.changed.add(tool.name)
+            print(f"{named(tool.name)}: {CHANGED}", file=sys.stderr)
+        return False
 
     async def call_tool(self, context: Any, params: Any) -> Any:
         """The result of an allowed call, or why it was not made."""
         arguments = {} if params.arguments is None else params.arguments
         if params.name in self.offered:
             return await self._considered(params.name, arguments)
+        if params.name in self.changed:
+            return _failed(f"{named(params.name)}: {CHANGED}")
         call_id = enforcement.new_id()
         answer = await self.enforcer.ask_async(params.name, arguments, call_id)
         if not answer.runs:
@@ -179,6 +205,7 @@ class Proxy:
                 tools = await sources.pages(self.client)
         except Exception as error:
             raise ToolError(f"an MCP server that lists its tools was required; got {_told(error)}") from None
+        self._remember(tools)
         if any(
             sources.mcp_field(tool, "output_schema") for tool in tools
         ):  # what the SDK checks results with is slow to load
@@ -187,6 +214,11 @@ class Proxy:
             f"{tool.name}: the proxy offers its own tool of that name" for tool in tools if tool.name in self.offered
         ]
         return (*told, *different(self.enforcer.session.judge.validator.toolbox, tools))
+
+
+def _whole(tool: Any) -> str:
+    """All that a server says of a tool."""
+    return json.dumps(tool.model_dump(mode="json"), sort_keys=True)
 
 
 def _operations(found: Considered) -> dict[str, Any]:
