@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
