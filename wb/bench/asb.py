@@ -24,7 +24,7 @@ from typing import Any
 
 import pydantic
 
-from wb.bench import strategies, tables
+from wb.bench import published, strategies, tables
 from wb.bench.recall import RecallError, Verdicts, verdicts
 from wb.bench.world import Sample
 from wb.domain import events, jsonl, policy
@@ -152,6 +152,7 @@ def main(given: Sequence[str] | None = None) -> None:
         found = [jsonl.value(line) for line in o.judged.read_text("utf-8").splitlines()]
         try:
             print(tables.text(list(rows(records, verdicts(map(sample, records), found)))))
+            print(f"\nAs published, of other agents (VeriGuard, Tables 1 and 3)\n{tables.text(published.asb())}")
         except RecallError as error:
             parser.error(f"{o.judged}: {error}")
         return

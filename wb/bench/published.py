@@ -1,11 +1,13 @@
-"""What ShieldAgent printed of itself (Tables 1, 2 and 7), and what follows from it: gains and sample counts recomputed.
+"""What the three papers printed of themselves, and what follows from it: means, gains and counts recomputed.
 
-Its gains are relative, and not all of them follow from its tables (SPEC section 4, l and m).  Nothing here was measured
-by `wb`, and its numbers stand in no table of ours.
+ShieldAgent's Tables 1, 2 and 7 (SPEC section 4, l and m), ToolGuard's Tables 2 and 3 and its pass^k (o and q),
+VeriGuard's Tables 1 and 3 (y).  Not all that is printed follows.  Nothing here was measured by `wb`; what stands beside
+our rows is marked as published.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import fmean
 
 TABLE_1 = {  # attacks by the agent, then by the environment: ACC, FPR, ARR in percent, queries and seconds a sample
@@ -16,10 +18,112 @@ TABLE_1 = {  # attacks by the agent, then by the environment: ACC, FPR, ARR in p
 }
 TABLE_2 = {"direct": (74.1, 90.3, 76.9), "guardagent": (84.0, 89.9, 78.4), "shieldagent": (91.1, 94.1, 86.9)}  # ACC
 TABLE_7 = (265, 260, 230, 450, 160, 190)  # safe runs by environment, and as many unsafe ones
+# VeriGuard: by attack (DPI, IPI, MP, PoT) and their mean as printed; attack success, then task success, in percent
+ATTACKS = ("DPI", "IPI", "MP", "PoT")
+Rates = tuple[float, ...]
+VERIGUARD_1: dict[str, dict[str, tuple[Rates | None, Rates]]] = {
+    "Gemini-2.5-Flash": {
+        "No attack": (None, (57.5, 57.5, 57.5, 74.3, 61.7)),
+        "No defense": ((98.5, 40.5, 15, 53.5, 51.9), (0.5, 46.3, 57.3, 64.3, 42.1)),
+        "GuardRail": ((0, 0, 0, 0, 0), (24.5, 35.3, 58.5, 66.3, 40.2)),
+        "VeriGuard": ((0, 0, 0, 0, 0), (50.5, 55.8, 78.5, 77.7, 63.3)),
+    },
+    "Gemini-2.5-Pro": {
+        "No attack": (None, (76, 76, 76, 78, 76.5)),
+        "No defense": ((83, 62.3, 11, 52.2, 52.1), (3.5, 68, 79.8, 75.5, 56.7)),
+        "GuardRail": ((0, 0, 0, 0, 0), (48.8, 18, 67.3, 72, 51.5)),
+        "VeriGuard": ((0, 0, 0, 0, 0), (55.6, 65.5, 76.8, 71.3, 67.3)),
+    },
+    "GPT-4.1": {
+        "No attack": (None, (64.5, 64.5, 64.5, 87, 70.1)),
+        "No defense": ((92.5, 60, 2.8, 99.5, 63.7), (1, 45.3, 62.3, 87, 43.1)),
+        "GuardRail": ((0, 0, 0, 0, 0), (20, 31.5, 63, 82, 44.6)),
+        "VeriGuard": ((0, 0, 0, 0, 0), (28, 42.3, 63.5, 94.5, 57.1)),
+    },
+    "Claude-sonnet-4": {
+        "No attack": (None, (100, 100, 100, 99, 99.8)),
+        "No defense": ((31.3, 63.8, 24, 80.5, 49.9), (89, 97, 82, 87.8, 89)),
+        "GuardRail": ((0, 0, 0, 0, 0), (68.5, 46, 75.5, 83.5, 68.3)),
+        "VeriGuard": ((0, 0, 0, 0, 0), (86.8, 91.5, 81.8, 80.2, 85.1)),
+    },
+}
+VERIGUARD_3: dict[str, tuple[Rates | None, Rates]] = {
+    "terminate (TT)": ((0, 0, 0, 0, 0), (0, 0, 0, 0, 0)),
+    "block (AB)": ((0, 0, 0, 0, 0), (0.5, 34, 55.5, 62.3, 38.1)),
+    "halt (TEH)": ((0, 0, 0, 0, 0), (0.3, 48.8, 61.5, 68, 44.6)),
+    "replan (CRP)": ((14.3, 33.3, 0, 0, 11.9), (51.5, 50, 69, 77.7, 62.1)),
+    "halt and replan (CRP + TEH)": ((0, 0, 0, 0, 0), (50.5, 55.8, 78.5, 77.7, 63.3)),
+}
+MAPPER = (0.88, 0.77, 0.80, 0.83)  # ToolGuard, Table 2, GPT-4o: precision, recall, F1, fuzzy Rand index
+LONGER = {  # ToolGuard, Table 3: F1 and fuzzy Rand index, and by how many percent they are said to have changed
+    "Orig + OOD": ((0.65, -18.3), (0.74, -10.8)),
+    "OOD + Orig": ((0.71, -10.8), (0.78, -6.0)),
+    "Orig + IID": ((0.67, -16.1), (0.74, -10.8)),
+    "IID + Orig": ((0.73, -8.7), (0.79, -4.8)),
+}
+TASKS, TRIALS = 22, 10  # ToolGuard, Section 4: those of its live runs
+PASSES = {"pass^1": (0.450, 0.685), "pass^10": (0.227, 0.273, 0.500)}
+ROUNDED = 0.05 + 1e-9  # how far a printed mean of percents may be from the exact one
 
 
 def recomputed() -> list[dict[str, str]]:
-    """What the text claims, beside what its tables give."""
+    """What the texts and tables claim, beside what the tables give."""
+    return [
+        dict(zip(("paper", "claim", "printed", "from its tables"), row, strict=True))
+        for row in (*_shieldagent(), *_toolguard(), *_veriguard())
+    ]
+
+
+def means() -> list[tuple[str, str, float, float]]:
+    """Of each row of VeriGuard's Tables 1 and 3 and each rate: which it is, the printed mean and the exact one."""
+    tables = {**VERIGUARD_1, "Table 3": VERIGUARD_3}
+    return [
+        (f"{backbone}, {defence}", rate, row[-1], fmean(row[:-1]))
+        for backbone, rows in tables.items()
+        for defence, both in rows.items()
+        for rate, row in zip(("ASR", "TSR"), both, strict=True)
+        if row is not None
+    ]
+
+
+def asb() -> list[dict[str, object]]:
+    """VeriGuard's Tables 1 and 3 as they were printed, a row a backbone or strategy and attack: rates 0..1."""
+    tables = {**VERIGUARD_1, "Gemini-2.5-Flash, by strategy": VERIGUARD_3}
+    return [
+        {"model": backbone, "attack": attack, "defence": defence, "ASR": None if asr is None else asr[k] / 100}
+        | {"TSR": tsr[k] / 100}
+        for backbone, rows in tables.items()
+        for defence, (asr, tsr) in rows.items()
+        for k, attack in enumerate(ATTACKS)
+    ]
+
+
+def _veriguard() -> Iterator[tuple[str, str, str, str]]:
+    every = means()
+    wrong = [one for one in every if abs(one[2] - one[3]) > ROUNDED]
+    yield "VeriGuard", "means of Tables 1 and 3", f"{len(every)}", f"{len(every) - len(wrong)} are those of their rows"
+    for where, rate, printed, exact in wrong:
+        yield "VeriGuard", f"mean {rate}, {where}", f"{printed:g}", f"{exact:.2f}"
+    asr, tsr = (fmean(row[:-1]) for row in VERIGUARD_1["Gemini-2.5-Flash"]["No defense"] if row is not None)
+    yield "VeriGuard", "TSR without defence, Section 5.1", "51.87", f"TSR {tsr:.2f}; {asr:.2f} is the ASR"
+    yield "VeriGuard", "strategies", "ASR 0.1, TSR 63.6 (text)", "ASR 0, TSR 65.62 (Table 3), printed there as 63.3"
+
+
+def _toolguard() -> Iterator[tuple[str, str, str, str]]:
+    precision, recall, f1, index = MAPPER
+    harmonic = 2 * precision * recall / (precision + recall)
+    yield "ToolGuard", "F1 of the mapper", f"{f1:.2f}", f"{harmonic:.3f} of mean P and R: it is a mean over tools"
+    for name, rows in LONGER.items():
+        printed = ", ".join(f"{said:.1f} %" for _, said in rows)
+        exact = ", ".join(f"{_gain(new, old):.1f} %" for (new, _), old in zip(rows, (f1, index), strict=True))
+        yield "ToolGuard", f"Table 3, {name}", printed, exact
+    for name, values in PASSES.items():
+        n = TASKS * TRIALS if name == "pass^1" else TASKS
+        near = (f"{round(v * n)} of {n} is {round(v * n) / n:.3f}" for v in values)
+        yield "ToolGuard", name, ", ".join(f"{v:.3f}" for v in values), ", ".join(near)
+
+
+def _shieldagent() -> Iterator[tuple[str, str, str, str]]:
     ours, rules = (
         [fmean(pair) for pair in zip(*TABLE_1[one], strict=True)] for one in ("shieldagent", "rule_traverse")
     )
@@ -43,7 +147,7 @@ def recomputed() -> list[dict[str, str]]:
         ),
         ("size", "3K pairs, 2K pairs, 3110 unsafe", f"Table 7: {pairs} pairs, {2 * pairs} runs; 960 x 3 runs are 2880"),
     )
-    return [dict(zip(("claim", "printed", "from its tables"), row, strict=True)) for row in rows]
+    yield from (("ShieldAgent", *row) for row in rows)
 
 
 def _gain(new: float, old: float) -> float:

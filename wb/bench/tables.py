@@ -38,7 +38,7 @@ TITLES = {  # of the tables, and whose shape they have
     "accounting": "How many samples, as runs and as pairs of a safe and an unsafe one",
     "gaps": "What is a dash, and why",
 }
-SHARES = (*RISKS, "ACC", "FPR", "ARR", "ARR micro", "complied", *strategies.ENDS)
+SHARES = (*RISKS, "ACC", "FPR", "ARR", "ARR micro", "complied", "blocked", *strategies.RATES, *strategies.ENDS)
 Judged = Mapping[str, Sequence[Mapping[str, Any]]]  # by method, as `wb judge --json` writes them
 Tables = Mapping[str, list[dict[str, object]]]
 HOW = (
