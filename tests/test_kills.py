@@ -12,9 +12,9 @@ from conftest import ROOT
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict]:
-    """Every eleventh step; `python tests/kills.py` tries them all."""
+    """Every seventeenth step; `python tests/kills.py` tries them all."""
     done = subprocess.run(
-        [sys.executable, "tests/kills.py", "--every", "11"], cwd=ROOT, capture_output=True, text=True, timeout=400
+        [sys.executable, "tests/kills.py", "--every", "17"], cwd=ROOT, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -24,7 +24,7 @@ def test_a_kill_at_a_step_leaves_what_was_finished_before_and_nothing_else(rows)
     whole, *tried = rows
     assert whole["allowed"] == [] and len(whole["stages"]) == 2 and whole["steps"] > 50
     killed = [row for row in tried if row["deed"] == "killed"]
-    assert len(killed) >= 6 and {row["ended"] for row in killed} == {-9}
+    assert len(killed) >= 4 and {row["ended"] for row in killed} == {-9}
     assert all(row["same"] for row in killed), "what is there is the whole version or none"
     left = [len(row["left"]) for row in killed]
     assert left == sorted(left) and left[0] == 0 and left[-1] == 1
@@ -43,4 +43,4 @@ def test_what_a_model_or_a_test_runner_left_without_an_answer_is_never_final(row
 
 def test_the_next_run_is_right(rows) -> None:
     again = [row for row in rows if "next" in row]
-    assert len(again) >= 4 and all(row["next"] == 0 and row["right"] for row in again)
+    assert len(again) >= 3 and all(row["next"] == 0 and row["right"] for row in again)
