@@ -136,6 +136,11 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         ["renew_loan"],
         ["lend_item", "reserve_room"],
     ]
+    (lent,) = walk.recognised[0].steps[0].calls
+    assert lent.arguments == {"items": ("atlas",)} and "lend_item by scripted: items “lend the atlas”" in (
+        walk.recognised[0].reason
+    )
+    assert walk.recognised[1].steps[0].calls[0].arguments is None, "nothing tells which loan"
     decisions = {name: [verdict.decision for verdict in verdicts] for name, verdicts in walk.verdicts.items()}
     assert decisions == {
         "direct": ["deny", "allow", "allow"],

@@ -119,11 +119,11 @@ class Conversation:
         """
         words = " ".join(quotation.split())
         return bool(words) and any(
-            now > since and role in of and words in text and _stands(words, text) for now, role, text in self._folded
+            now > since and role in of and words in text and stands(words, text) for now, role, text in self._folded
         )
 
 
-def _stands(words: str, text: str) -> bool:
+def stands(words: str, text: str) -> bool:
     """Whether the words stand in the text, in which there is more at either end, without a part of another word."""
     start = text.find(words)
     while start >= 0:

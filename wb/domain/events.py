@@ -34,13 +34,14 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import pydantic
 
+from wb.domain import arguments
 from wb.domain.jsonl import LineError, Strict, checked, shown
 from wb.domain.tools import Toolbox, candidates
 from wb.domain.trace import Call, Step, Value, Verdict
@@ -418,7 +419,8 @@ class Extracted(pydantic.BaseModel):
 
 
 def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -> tuple[Recognition, ...]:
-    """What each turn may be, in order (prompt `extract_action`); one query a turn where the engine is a model.
+    """What each turn may be, in order (prompt `extract_action`); one query a turn where the engine is a model, and
+    one for each tool with parameters that it may be (`arguments`).
 
     A reply that names a tool that does not exist, or none, leaves the turn without a step.
     """
@@ -435,7 +437,32 @@ def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -
         for o in observations
     ]
     replies = llm.ask_all("extract_action", Extracted, asked)
-    return tuple(_recognition(o, reply, toolbox) for o, reply in zip(observations, replies, strict=True))
+    found = [_recognition(o, reply, toolbox) for o, reply in zip(observations, replies, strict=True)]
+    return _with_arguments(found, observations, toolbox, llm)
+
+
+def _with_arguments(
+    found: Sequence[Recognition], observations: Sequence[Observation], toolbox: Toolbox, llm: LLM
+) -> tuple[Recognition, ...]:
+    """What was recognised, with the arguments that the agent's words tell."""
+    tools = {tool.name: tool for tool in toolbox.tools}
+    named = [dict.fromkeys(call.tool for step in one.steps for call in step.calls) for one in found]
+    turns = [
+        arguments.Spoken(tools[name], o.target_action, o.agent_output)
+        for names, o in zip(named, observations, strict=True)
+        for name in names
+    ]
+    told = iter(arguments.extracted(turns, llm))
+    made = []
+    for one, names in zip(found, named, strict=True):
+        known = {name: next(told) for name in names}
+        reasons = (one.reason, *(each.by for each in known.values() if each.by))
+        steps = [
+            replace(step, calls=tuple(Call(call.tool, known[call.tool].arguments) for call in step.calls))
+            for step in one.steps
+        ]
+        made.append(Recognition(tuple(steps), "; ".join(reasons)))
+    return tuple(made)
 
 
 def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdict:

@@ -17,6 +17,7 @@ from wb.domain import schema
 from wb.domain.schema import Unfit, got
 from wb.domain.tools import Field, Tool, Toolbox, enumerations
 from wb.domain.trace import Call, Step, Trace, Value
+from wb.logic.values import Partly
 
 
 class Refused(NamedTuple):
@@ -65,7 +66,7 @@ class Validator:
             read = self._read.get(tool)
             return Call(tool, _record(tool, arguments) if read is None else read(arguments))
         except Exception:
-            return self._refused(tool, arguments)
+            return self._fitting(tool, arguments)
 
     def state(self, fields: object) -> Known:
         """The fields of the state by name."""
@@ -102,6 +103,8 @@ class Validator:
         """A call of a step; nothing is required of arguments that nobody told."""
         if call.arguments is None and type(call.tool) is str:
             return Call(call.tool)
+        if type(call.arguments) is Partly and type(call.tool) is str:
+            return Call(call.tool, Partly(self._fitting(call.tool, dict(call.arguments)).call.arguments or {}))
         return self.call(call.tool, call.arguments)
 
     def trace(self, trace: Trace) -> tuple[Trace, str]:
@@ -113,7 +116,7 @@ class Validator:
             reasons += [stranger(tool, self.tools) for tool in strangers]
         return replace(trace, steps=tuple(map(self.step, trace.steps))), "; ".join(reasons)
 
-    def _refused(self, tool: str, arguments: object) -> Refused:
+    def _fitting(self, tool: str, arguments: object) -> Refused:
         """The call with what fits of its arguments, and all that does not."""
         try:
             schema.text(tool)

@@ -33,6 +33,13 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+class Partly(dict):
+    """The arguments of a call of which those that it does not name are not known, where a plain dict says that they
+    are not there: what a turn in free text was found to say.  Its parts are read; `has` of another one is unknown."""
+
+    __slots__ = ()
+
+
 def kind_of(value: object) -> Kind | None:
     """What a value is, of `facts.Kind`; None for what is unknown or foreign.  Asks the value itself nothing."""
     kind = type(value)

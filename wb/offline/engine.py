@@ -12,6 +12,8 @@ field; it cannot invent a missing requirement, and then gives the code back as i
 `refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2) are answered from the shape of formulas and from
 what predicates are bound to.  Proposals only: each passes the same exact check, whoever made it.
 
+`extract_arguments` tells none: an argument that only words tell stays unknown here.
+
 Of the steps of the mapper, `create_items` gives the items that were read (`rules.items`), `review_items` archives those
 that the grammar archives, and `sort_tools` tells by the verb of a tool's name and description what it does.  The other
 steps change nothing: what was read is found once, and each sentence is an item already.
@@ -544,6 +546,7 @@ class Offline:
         """What answers each prompt, by the prompt's name."""
         return {
             "extract_action": self._extract_action,
+            "extract_arguments": lambda inputs: {"arguments": []},
             "answer_question": answer_question,
             "refine_predicates": lambda inputs: {
                 "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]

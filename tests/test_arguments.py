@@ -1,0 +1,171 @@
+"""Arguments that an agent speaks of in free text: what its words tell is known, and all else stays unknown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import pytest
+from bench import airline
+from hypothesis import given
+from hypothesis import strategies as st
+from test_action import Scripted
+
+from wb.domain import arguments, events, tools
+from wb.domain.arguments import Argument, holds, quoted
+from wb.domain.events import Observation
+from wb.logic import cel, evaluation
+from wb.logic.syntax import parse
+from wb.logic.values import UNKNOWN, Partly
+from wb.models.client import LLM
+from wb.models.endpoint import Reply
+from wb.rules.rule import Predicate, Rule, RuleSet
+
+TEXTS = ("click  Rent for 3 days", "I will rent the rope “Blue Heron” of 12.5 m to Ada")
+
+
+def known(name: str, value: object, quotation: str) -> bool:
+    return name in quoted([Argument(name=name, value=value, quotation=quotation)], TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "quotation", "fits"),
+    [
+        (3, "for 3 days", True),
+        (3, "Rent for 3 days", True),  # blanks are all one
+        (4, "for 3 days", False),  # another value than its words
+        (3, "for three days", False),  # words that nobody said
+        (3, "or 3 days", False),  # a part of a word
+        (3, "", False),
+        (12.5, "of 12.5 m", True),
+        (12, "of 12.5 m", False),
+        (5, "of 12.5 m", False),
+        ("blue heron", "“Blue Heron”", True),
+        ("Blue", "“Blue Heron” of", True),
+        ("Heron Blue", "“Blue Heron”", False),
+        ("", "Ada", False),
+        ("Rent for 3 days I will", "days I will", False),  # across texts
+        (True, "I will rent", True),
+        (True, "I will not rent", False),
+        (None, "I will rent", False),
+        (["Ada", 3], "3 days I", False),
+        ([3], "for 3 days", True),
+        ([3, 4], "for 3 days", False),
+        ([], "for 3 days", False),
+        ({"length": 12.5}, "12.5 m", True),
+        ({"length": 12.5, "to": "Bob"}, "of 12.5 m to Ada", False),
+    ],
+)
+def test_a_value_counts_if_its_words_were_said_and_hold_it(value, quotation, fits):
+    assert known("x", value, quotation) is fits
+
+
+@pytest.mark.parametrize("words", ["1,000 crowns", "1.000 crowns", "v3", "3rd", "2026-11-28 1.2.3"])
+def test_a_number_with_other_signs_in_it_is_none(words):
+    assert not any(holds(words, number) for number in (0, 1, 3, 28, 1000, 2, 1.2, -11))
+
+
+def test_what_is_told_twice_is_not_known():
+    rows = [Argument(name="x", value=3, quotation="for 3 days"), Argument(name="x", value=3, quotation="3 days")]
+    assert quoted(rows, TEXTS) == {}
+
+
+@given(st.integers(-(10**6), 10**6), st.text(st.characters(codec="ascii"), max_size=20))
+def test_a_number_is_held_by_words_that_have_it_in_digits(value, around):
+    assert holds(f"{value}", value) and holds(f"so {value} it is", value)
+    if not re.search(r"\d", around):
+        assert not holds(around, value)
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_nothing_is_known_of_words_that_nobody_said(quotation, said):
+    if " ".join(quotation.split()) not in " ".join(said.split()):
+        assert quoted([Argument(name="x", value=True, quotation=quotation)], (said,)) == {}
+
+
+@pytest.mark.parametrize(
+    ("test", "value"),
+    [("call.days <= 5", True), ("call.note == 'x'", UNKNOWN), ("has(call.note)", UNKNOWN), ("has(call.days)", UNKNOWN)],
+)
+def test_an_argument_that_is_not_named_is_not_known_where_a_dict_says_that_it_is_not_there(test, value):
+    read = evaluation.reading(cel.parse(test))
+    assert read({}, Partly(days=3)) is (None if value is UNKNOWN else value)
+    assert read({}, {"days": 3}) is (None if "note ==" in test else "days" in test)
+
+
+class Twice:
+    """Stands for a model that recognises the tool, and then replies to what its arguments are."""
+
+    name = "scripted"
+
+    def __init__(self, *rows: tuple[str, object, str]) -> None:
+        self.rows, self.asked = rows, []
+
+    def answer(self, prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+        prompt.render(**inputs)
+        self.asked.append(prompt.name)
+        if prompt.name == "extract_action":
+            return Reply({"tools": ["rent"], "possible": [], "reason": "it says so"}, engine=self.name)
+        rows = [{"name": name, "value": value, "quotation": words} for name, value, words in self.rows]
+        return Reply({"arguments": rows}, engine=self.name)
+
+
+TOOLS = [
+    {
+        "name": "rent",
+        "description": "Rent a rope.",
+        "keywords": ["rent a rope"],
+        "parameters": {
+            "type": "object",
+            "properties": {"days": {"type": "integer"}, "note": {"type": "string"}},
+            "required": ["days", "note"],
+        },
+    }
+]
+GUARD = airline.guarded(
+    "ropes",
+    tools.parse(json.dumps(TOOLS)),
+    RuleSet(
+        (
+            Predicate("rent", "action", "", tools=("rent",)),
+            Predicate("short", "state", "", test=cel.parse("call.days <= 5")),
+        ),
+        (Rule("r", "", parse("ALWAYS (rent IMPLIES short)"), "forbid", quote="At most five days."),),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "decision"),
+    [
+        (("days", 3, "for 3 days"), "allow"),
+        (("days", 30, "for 30 days"), "undecided"),  # nobody said that
+        (("days", "3", "for 3 days"), "undecided"),  # of another type
+        (("weeks", 3, "for 3 days"), "undecided"),  # no argument of the tool
+        (("note", "rope", "the rope"), "undecided"),
+    ],
+)
+def test_a_guard_decides_a_turn_by_the_arguments_that_its_words_tell(row, decision):
+    engine = Twice(row)
+    turn = Observation("get a rope", "", (), *TEXTS, {})
+    (found,) = events.recognise([turn], tools.parse(json.dumps(TOOLS)), LLM(engine))
+    assert engine.asked == ["extract_action", "extract_arguments"]
+    verdict = GUARD.session().turn(found)
+    assert verdict.decision == decision, verdict
+    if decision == "allow":
+        assert "arguments of rent by scripted: days “for 3 days”" in found.reason
+
+
+def test_too_long_a_rent_is_denied_by_its_words():
+    turn = Observation("get a rope", "", (), "rent for 30 days", "", {})
+    (found,) = events.recognise([turn], tools.parse(json.dumps(TOOLS)), LLM(Twice(("days", 30, "30 days"))))
+    assert GUARD.session().turn(found).decision == "deny"
+
+
+def test_a_reply_that_fails_and_a_tool_without_parameters_tell_nothing():
+    spoken = arguments.Spoken(tools.Tool("ring"), *TEXTS)
+    engine = Scripted({"arguments": 1})
+    assert arguments.extracted([spoken], LLM(engine)) == [arguments.Told()] and engine.asked == []
+    (tool,) = tools.parse(json.dumps(TOOLS)).tools
+    assert arguments.extracted([arguments.Spoken(tool, *TEXTS)], LLM(engine)) == [arguments.Told()]
