@@ -158,7 +158,9 @@ def test_the_lines_count_what_the_summary_holds() -> None:
     assert said["rules"] == "2 read, 2 after refinement: 2 in guards, 0 in no guard"
     assert said["tools"] == "2: 0 free, 0 guarded, 2 blocked"
     assert said["can never allow"] == "1: ring" and said["only if told"] == "1: lend (sober)"
-    assert said["proved"] == "1 of 1 tools with rules, no open sentence bearing on them"
+    proved = "1 of 1 tools with rules, no open sentence bearing on them"
+    assert said["proved"] == f"{proved}; rules and code are one grammar's reading"
+    assert dict(summary.lines(found | {"model": "m"}))["proved"] == proved
 
 
 def test_a_tool_whose_guard_was_never_made_is_blocked_and_what_is_told_is_told() -> None:

@@ -114,6 +114,7 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     fates = ", ".join(f"{sum(t['fate'] == fate for t in tools)} {fate}" for fate in FATES)
     ruled = [t for t in tools if t["rules"]]
     proved = sum(t["grade"] == "proved" for t in ruled)
+    alone = "; rules and code are one grammar's reading" * (proved > 0 and found["model"] == "offline")
     rows = [
         ("sentences", classes(found["sentences"])),
         (
@@ -122,7 +123,7 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
             f"{rules['in guards']} in guards, {rules['in no guard']} in no guard",
         ),
         ("tools", f"{len(tools)}: {fates}"),
-        ("proved", f"{proved} of {len(ruled)} tools with rules, no open sentence bearing on them"),
+        ("proved", f"{proved} of {len(ruled)} tools with rules, no open sentence bearing on them{alone}"),
         ("can never allow", _names(tools, "allows", "never")),
         ("only if told", _names(tools, "allows", "only if told")),
         ("can never deny", _names(tools, "denies", "never")),

@@ -268,6 +268,89 @@ def _signature(function: ast.FunctionDef) -> str:
     return f"def {function.name}({listed}) -> {returns}:"
 
 
+def counterexample(contract: Contract, source: str, check: str = PROOF) -> Complaint | None:
+    """The first values, in a fixed order, on which running the code breaks the contract; None where none were found.
+
+    They depend on the code and the contract alone; the code runs in a process of its own.  The values in a prover's
+    finding are whatever its solver happened to meet: they differ from run to run, and texts are opaque to it.
+    """
+    points = examples.points(contract, contracts.stated(source, contract))
+    try:
+        found = trial.difference(source, examples.function(contract, contract.allows), points)
+    except trial.TrialFailed:
+        return None
+    if found is None:
+        return None
+    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
+    required = (
+        f"deny was required (violation of {', '.join(broken)})"
+        if broken
+        else "allow was required (no rule is violated)"
+    )
+    return Complaint(check, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)
+
+
+# ---- two readings of the same sentences -----------------------------------------------------------------------------
+
+
+APART = "its code, as first written from the sentences, and its rules were two readings:"
+
+
+def kept_apart(
+    drafts: Sequence[Draft],
+    sentences: Mapping[str, Sequence[Clause]],
+    toolbox: Toolbox,
+    others: Sequence[LLM] = (),
+    assumed: Assumed = NOTHING,
+) -> tuple[Draft, ...]:
+    """The drafts, each with a finding where its first source and its rules decided a call differently.
+
+    Code and contract are two readings of the sentences only until the code is made to fit: a repair settles which of
+    the two stands, and not which is right.  So the first disagreement stays, with its values, and the guard is *tested*
+    at most until a person decides, unless one of the `others`, who is shown the same sentences and nothing of the
+    rules, code or tests, wrote at first what the rules say, on all values that tell the two apart.  Nobody else is
+    asked where the first source agreed.
+    """
+    apart = {draft.contract.tool: shown for draft in drafts if (shown := disagreement(draft)) is not None}
+    required = [draft.contract for draft in drafts if draft.contract.tool in apart]
+    confirmed = set[str]()
+    for other in others:
+        asked = [contract for contract in required if contract.tool not in confirmed]
+        written = write(asked, sentences, toolbox, other, assumed) if asked else ()
+        confirmed |= {one.contract.tool for one in checked(written, (*TESTED, WHOLE)) if agrees(one)}
+    return tuple(
+        replace(draft, findings=(*draft.findings, f"{APART} {_in_words(apart[tool])}"))
+        if (tool := draft.contract.tool) in apart and tool not in confirmed
+        else draft
+        for draft in drafts
+    )
+
+
+def disagreement(draft: Draft) -> Complaint | None:
+    """The first call that the first source of a draft decided otherwise than its rules; None where there is none, or
+    where it was no guard that could be run."""
+    found = (c for c in draft.attempts[0].complaints if c.arguments and c.allowed is not None)
+    return next(found, None) if authored(draft.contract) else None
+
+
+def agrees(draft: Draft) -> bool:
+    """Whether a source that was checked decides as its rules do, and its author says nothing against it."""
+    return not draft.complaints and not draft.dissent
+
+
+def _whole(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
+    found = [counterexample(draft.contract, draft.source, "values") for draft in drafts]
+    return [() if one is None else (one,) for one in found]
+
+
+WHOLE: Check = ("values", _whole)  # all values that the source and the rules tell apart, beside the examples
+
+
+def _in_words(shown: Complaint) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in shown.arguments)
+    return f"at {values} the rules {'allow' if shown.allowed else 'deny'}, and the code did not"
+
+
 UNANSWERED = "# the author gave no usable reply\n"
 UNSAID = "# no sentence is known that its rules were read from\n"
 

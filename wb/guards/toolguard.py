@@ -20,7 +20,7 @@ from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
 from wb.guards.sandbox import UnsafeSource
 from wb.guards.scenes import Tried
-from wb.guards.synthesis import SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
+from wb.guards.synthesis import APART, SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
 from wb.models.client import LLM
 from wb.rules import questions as asked
 from wb.rules.items import Item
@@ -44,7 +44,8 @@ def doubted(drafts: Sequence[Draft], findings: Mapping[str, Sequence[str]]) -> t
 
 def questions(judged: Iterable[Tried], drafts: Iterable[Draft], accounts: Sequence[Account]) -> tuple[Question, ...]:
     """What guards ask of sentences: an example that the rules decide otherwise is a counterexample to one of the two,
-    with its situation as the run; what an author cannot express presupposes it, what it disputes contradicts it."""
+    with its situation as the run; what an author cannot express presupposes it, what it disputes contradicts it; where
+    its first code and the rules part, one of the two is a logic error."""
     found = []
     for scene, verdict, _ in (one for one in judged if one.fate == "disagrees"):
         why = f"example {scene.id} is to be {scene.expect}, the rules say {verdict.decision}: {verdict.reason}"
@@ -54,6 +55,8 @@ def questions(judged: Iterable[Tried], drafts: Iterable[Draft], accounts: Sequen
     for draft in drafts:
         said = tuple(dict.fromkeys(text for part in draft.parts for text in part.sentences))
         id = asked.sentence(said[0], accounts) if len(said) == 1 else ""
+        for one in (one for one in draft.findings if one.startswith(APART)):
+            found.append(Question(id, " … ".join(said), "logic error", one, (draft.contract.tool,)))
         for one in draft.dissent:
             kind = "presupposition" if one.startswith(UNABLE) else "contradiction"
             why = f"the author of its guard says: {one}"

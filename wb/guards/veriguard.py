@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import examples, parts, sandbox, trial
+from wb.guards import parts, sandbox
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import UNSETTLED, Guarded
@@ -30,6 +30,7 @@ from wb.guards.synthesis import (
     Draft,
     Revise,
     checked,
+    counterexample,
     synthesise,
 )
 
@@ -111,25 +112,3 @@ def _said(proof_: Proof) -> str:
         for f in proof_.findings
     ]
     return f"{proof_.status}: {'; '.join(rows) or 'no reason given'}"
-
-
-def counterexample(contract: Contract, source: str) -> Complaint | None:
-    """The first values, in a fixed order, on which running the code breaks the contract; None where none were found.
-
-    They depend on the code and the contract alone; the code runs in a process of its own.  The values in a prover's
-    finding are whatever its solver happened to meet: they differ from run to run, and texts are opaque to it.
-    """
-    points = examples.points(contract, contracts.stated(source, contract))
-    try:
-        found = trial.difference(source, examples.function(contract, contract.allows), points)
-    except trial.TrialFailed:
-        return None
-    if found is None:
-        return None
-    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
-    required = (
-        f"deny was required (violation of {', '.join(broken)})"
-        if broken
-        else "allow was required (no rule is violated)"
-    )
-    return Complaint(PROOF, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)
