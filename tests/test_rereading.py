@@ -339,6 +339,16 @@ def test_what_is_in_force_of_an_open_sentence_is_not_lost_when_it_is_settled(pol
     assert {name for r in last.ruleset.rules for name in (r.id, *r.parents)} >= {"s1.1"}
 
 
+@pytest.mark.parametrize("force", ["hard", "learned", "soft"])
+def test_another_reading_of_a_sentence_leaves_it_its_force(policy, force):
+    start = state(policy, rule(FORMULAS[0]), rule(FORMULAS[1]), rule(FORMULAS[5]))
+    rules = tuple(replace(one, force=force) for one in start.ruleset.rules)
+    start = replace(start, ruleset=replace(start.ruleset, rules=rules))
+    last = refined(start, Voices({SENTENCES[0]: FORMULAS[2]}, {SENTENCES[0]: (FORMULAS[2],) * 3}), policy)
+    assert render(last.ruleset.rules[0].formula) != render(rules[0].formula), "it was corrected"
+    assert [one.force for one in last.ruleset.rules] == [force] * 3
+
+
 def test_readings_come_back_from_their_file(policy):
     start = state(policy, rule(FORMULAS[0]), opened(FORMULAS[1], FORMULAS[4]), Extract("not a constraint", "no"))
     apart = (frozenset({"rent"}), frozenset({"rent", "calm"}))

@@ -280,7 +280,8 @@ def _joined(first: Iterable[Predicate], second: Iterable[Predicate]) -> tuple[Pr
 
 
 def _taken(state: State, found: Extracted, policy: Policy, clauses: set[str]) -> State:
-    """The state with the new readings of some sentences; a rule that they replace is a parent of those in its place."""
+    """The state with the new readings of some sentences; a rule that they replace is a parent of those in its place,
+    and gives them its force, of several the strongest: a reading says nothing of that."""
     if not clauses:
         return replace(state, found=found)
     classed = sentences.classify(policy, found)
@@ -295,7 +296,15 @@ def _taken(state: State, found: Extracted, policy: Policy, clauses: set[str]) ->
     parents: dict[str, tuple[str, ...]] = {}
     for rule in old:
         parents[rule.clause] = (*parents.get(rule.clause, ()), rule.id, *rule.parents)
-    fresh = [replace(r, parents=tuple(n for n in dict.fromkeys(parents.get(r.clause, ())) if n != r.id)) for r in fresh]
+    force = {rule.clause: rule.force for rule in sorted(old, key=lambda rule: certify.FORCES.index(rule.force))[::-1]}
+    fresh = [
+        replace(
+            r,
+            parents=tuple(n for n in dict.fromkeys(parents.get(r.clause, ())) if n != r.id),
+            force=force.get(r.clause, r.force),
+        )
+        for r in fresh
+    ]
     order = {clause.id: k for k, clause in enumerate(found.clauses)}
     rules = sorted((*kept, *fresh), key=lambda rule: order.get(rule.clause, len(order)))
     accounts = tuple(
