@@ -128,6 +128,47 @@ def test_a_shield_with_a_part_missing_is_refused(change, message):
         shields.from_json(value)
 
 
+@pytest.mark.parametrize("action", ["pay", "post", "ask"])
+def test_a_file_that_leaves_a_rule_out_of_a_circuit_is_no_shield(action):
+    value = shields.to_json(shield())
+    for left_out in value["circuits"][action]:
+        row = {name: weight for name, weight in value["circuits"][action].items() if name != left_out}
+        with pytest.raises(ValueError, match=f"bear on {action} .* leaves out .*{left_out}"):
+            shields.from_json(value | {"circuits": value["circuits"] | {action: row}})
+    rest = {name: row for name, row in value["circuits"].items() if name != action}
+    with pytest.raises(ValueError, match=f"bear on {action}"):
+        shields.from_json(value | {"circuits": rest})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"circuits": {"age": {"r1": 1.0}}}, "a circuit of an act"),
+        ({"laws": {"pay": ["r1"]}}, "the file's physical rules"),
+        ({"laws": {"never": []}}, "a circuit of an act"),
+        ({"channel": {"grown": [0.5]}}, "three probabilities"),
+        ({"channel": {"grown": [0.5, 0.5, 0.5, 0.5]}}, "three probabilities"),
+        ({"channel": {"pay": [1.0, 0.0, 0.5]}}, "that the state tells .*pay"),
+    ],
+)
+def test_a_file_whose_circuits_or_channel_no_rules_give_is_no_shield(change, message):
+    value = shields.to_json(shield())
+    with pytest.raises(ValueError, match=message):
+        shields.from_json(value | change)
+
+
+def test_what_binds_an_act_to_a_fact_is_no_physical_rule():
+    value = json.loads(json.dumps(shields.to_json(shield())))
+    row = next(row for row in value["rules"]["rules"] if row["id"] == "r1")
+    row["type"] = "physical"
+    with pytest.raises(ValueError, match="file's action rules"):
+        shields.from_json(value)
+    circuits = {name: {i: w for i, w in row.items() if i != "r1"} for name, row in value["circuits"].items()}
+    laws = {name: ["r1"] for name, row in value["circuits"].items() if "r1" in row}
+    with pytest.raises(ValueError, match="bind facts or acts to each other"):
+        shields.from_json(value | {"circuits": circuits, "laws": laws})
+
+
 def test_what_a_shield_remembers_makes_it_no_other_one() -> None:
     used, fresh = shield(), shield()
     session = used.session()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from wb.rules.rule import Predicate, Rule
 from wb.shield import channel, circuit, descent, elimination, weights
 from wb.shield import shield as shields
 from wb.shield.channel import Channel
-from wb.shield.circuit import Circuit
+from wb.shield.circuit import HARD, Circuit
 
 ACT = Predicate("act", "action", "", tools=("act",))
 
@@ -118,6 +119,15 @@ def test_a_shield_over_a_channel_decides_by_the_expectation_and_names_what_was_r
     assert soft.bounds(MINOR) == pytest.approx((0.7 * circuit.relative(-1),) * 2)
     again = shields.from_json(json.loads(json.dumps(shields.to_json(soft))))
     assert again.channel == SURE and again.evidence("pay") == soft.evidence("pay") != plain.evidence("pay")
+
+
+@pytest.mark.parametrize("epsilon", [-0.2, -1.0])
+def test_a_channel_reads_no_fact_that_a_hard_rule_needs(epsilon):
+    circuits = {name: replace(of, weights=(HARD, *of.weights[1:])) for name, of in shield().circuits.items()}
+    for over in (None, SURE, Channel({"grown": (1.0, 0.0, 1.0)})):
+        one = shields.Shield(PREDICATES, circuits, epsilon, channel=over)
+        assert [one.decide(run).decision for run in (PAY, MINOR, UNREAD)] == ["allow", "deny", "undecided"]
+        assert one.decide(UNREAD).missing == ("state.age",)
 
 
 def test_examples_over_a_channel_are_the_ways_that_rules_may_fare():

@@ -27,8 +27,9 @@ class Channel:
     chances: Mapping[str, tuple[float, float, float]]
 
     def __post_init__(self) -> None:
-        if bad := {name: row for name, row in self.chances.items() if not all(0 <= p <= 1 for p in row)}:
-            raise ValueError(f"probabilities in 0..1 were required; got {bad}")
+        rows = self.chances.items()
+        if bad := {name: row for name, row in rows if len(row) != len(PLACE) or not all(0 <= p <= 1 for p in row)}:
+            raise ValueError(f"three probabilities in 0..1 were required of each predicate; got {bad}")
 
     def soften(self, told: Told) -> tuple[dict[str, bool | None], dict[str, float]]:
         """What is read without the predicates that are covered, and the probability of each of these given it."""

@@ -108,6 +108,38 @@ def build(
     return found
 
 
+def placed(
+    ruleset: RuleSet, weights: Mapping[str, Mapping[str, float]], laws: Mapping[str, Sequence[str]]
+) -> dict[str, Circuit]:
+    """The circuits of those weights and physical rules, by action, where they hold what Alg. 3 puts into them.
+
+    Whatever its clusters are, no two state predicates of one rule are parted: with the rules of an action come all that
+    share a state predicate with one of them, and so on.
+
+    Raises:
+        ValueError: a circuit leaves out such a rule, holds one that is not there or of the other type, or a physical
+            rule binds what is done to what is so.
+    """
+    known, kinds = {rule.id: rule for rule in ruleset.rules}, {p.name: p.kind for p in ruleset.predicates}
+    for of, type_ in ((weights, "action"), (laws, "physical")):
+        for action, row in of.items():
+            strange = sorted(i for i in row if i not in known or known[i].type != type_)
+            if strange or kinds.get(action) != "action" or action not in weights:
+                raise ValueError(
+                    f"a circuit of an act, of the file's {type_} rules, was required; got {action}: {strange}"
+                )
+    mixed = [r.id for r in ruleset.rules if r.type == "physical" and len({kinds[name] for name in r.predicates}) > 1]
+    if mixed:
+        raise ValueError(f"physical rules that bind facts or acts to each other were required; got {mixed}")
+    by_action = {action: (*row, *laws.get(action, ())) for action, row in weights.items()}
+    for action in (name for name, kind in kinds.items() if kind == "action"):
+        mine = set(by_action.get(action, ()))
+        names = {name for i in mine for name in known[i].predicates if kinds[name] == "state"} | {action}
+        if lost := [r.id for r in ruleset.rules if r.id not in mine and not names.isdisjoint(r.predicates)]:
+            raise ValueError(f"all rules that bear on {action} were required in its circuit; it leaves out {lost}")
+    return build(ruleset, by_action, weights)
+
+
 @dataclass(frozen=True, slots=True)
 class Monitor:
     """An automaton of a rule: `rows[state][letter]` is the next state, `kept[state]` whether the rule is kept there.

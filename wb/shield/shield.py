@@ -6,7 +6,7 @@ that assign predicates (`wb.domain.operations`): a predicate that neither the st
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
 
 Two options are a user's own.  With a `channel` what is read of the state is soft evidence: the expectation of P1 - P0
-decides, and a call may run though a fact was not read.  A `zone` has bounds proved of calls in place of epsilon's.
+decides, and a call may run though a fact was not read that no hard rule needs.  A `zone` has bounds proved of calls in place of epsilon's.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from wb.rules.truths import (
     unordered,
 )
 from wb.shield import circuit, conformal
-from wb.shield.channel import Channel
+from wb.shield.channel import Channel, covered
 from wb.shield.circuit import HARD, Circuit, Factor, Inference, Monitor
 from wb.shield.conformal import NOWHERE, Bound, Zone
 from wb.shield.elimination import WIDTH
@@ -83,6 +83,7 @@ class Shield:
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     hard: frozenset[str] = field(init=False, repr=False, compare=False)
+    strict: frozenset[str] = field(init=False, repr=False, compare=False)  # acts whose circuits have hard rules
     looks_back: bool = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
@@ -113,6 +114,7 @@ class Shield:
             hard=frozenset(
                 r.id for c in self.circuits.values() for r, w in zip(c.rules, c.weights, strict=True) if w == HARD
             ),
+            strict=frozenset(action for action, c in self.circuits.items() if HARD in c.weights),
             looks_back=any(_beyond(rule.formula) for rule in rules.values()),
             counted={i: tools for i, r in rules.items() if (tools := counting(r.formula, known))},
             sides={i: names for i, r in rules.items() if (names := sides(r.formula, known))},
@@ -403,7 +405,11 @@ class ShieldWatch:
         softened, likely = self.shield.channel.soften(told)
         found = {action: self._circuit(c, softened, step, likely) for action, c in circuits.items()}
         read = {action: self._circuit(c, told, step) for action, c in circuits.items()}
-        return {a: replace(one, violated=read[a].violated, unknown=read[a].unknown) for a, one in found.items()}
+        for action, one in found.items():  # what is read says which rules are broken, and which hard ones may be
+            sure = read[action]
+            low = sure.low if sure.low == -1 and action in self.shield.strict else one.low
+            found[action] = replace(one, low=low, violated=sure.violated, unknown=sure.unknown)
+        return found
 
     def _unruled(self) -> Verdict:
         """The verdict on a call that no circuit speaks of: P1 - P0 is 0."""
@@ -418,9 +424,7 @@ class ShieldWatch:
         return circuit.infer(c, fares, likely)
 
     def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference], step: Step) -> Verdict:
-        hard = self.shield.hard  # what they forbid is denied, whatever epsilon, bounds and channel say
-        sure = {a: False for a, one in inferred.items() if hard and not hard.isdisjoint(one.violated)}
-        safe = {a: self.shield.safe(one) for a, one in inferred.items()} | sure
+        safe = {action: self._safe(action, one) for action, one in inferred.items()}
         margins = self._margins(inferred)
         denied = [inferred[action] for action, answer in safe.items() if answer is False]
         if denied:
@@ -445,6 +449,14 @@ class ShieldWatch:
         said += f"; more than {WIDTH} unknown facts hang together, so the bounds may be too wide" if wide else ""
         return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
 
+    def _safe(self, action: str, inference: Inference) -> bool | None:
+        """`Shield.safe` of an action: what hard rules forbid is denied, and what they may forbid is not allowed, whatever
+        epsilon, bounds and channel say."""
+        if self.shield.hard and not self.shield.hard.isdisjoint(inference.violated):
+            return False
+        answer = self.shield.safe(inference)
+        return None if answer and inference.low == -1 and action in self.shield.strict else answer
+
     def _deciding(self, action: str, told: Mapping[str, bool | None], step: Step) -> tuple[str, ...]:
         """The unknown facts of a circuit that matter: for some truths of the others, another truth is another answer.
 
@@ -459,7 +471,7 @@ class ShieldWatch:
                 point: self._circuit(c, {**told, **dict(zip(names, point, strict=True))}, step)
                 for point in product((False, True), repeat=len(names))
             }
-            answers = {p: self.shield.safe(one) for p, one in tried.items() if not one.impossible}
+            answers = {p: self._safe(action, one) for p, one in tried.items() if not one.impossible}
             alone = [
                 name
                 for i, name in enumerate(names)
@@ -531,7 +543,7 @@ def from_json(
     """The shield that `to_json` described, over the tools and open sentences of today.
 
     Raises:
-        ValueError: an entry is missing, or a circuit names a rule that is not there.
+        ValueError: an entry is missing, or circuits and channel are none that the rules give (`circuit.placed`).
     """
     missing = [key for key in ("epsilon", "circuits", "rules") if key not in value]
     if missing:
@@ -541,14 +553,12 @@ def from_json(
         action: {name: HARD if w == "hard" else float(w) for name, w in row.items()}
         for action, row in value["circuits"].items()
     }
-    laws = {action: tuple(value.get("laws", {}).get(action, ())) for action in weights}
-    named = {name for part in (weights, laws) for row in part.values() for name in row}
-    strange = sorted(named - {rule.id for rule in ruleset.rules})
-    if strange:
-        raise ValueError(f"circuits may name only the shield's rules; got {strange}")
-    circuits = circuit.build(ruleset, {action: (*row, *laws[action]) for action, row in weights.items()}, weights)
+    laws = {action: tuple(row) for action, row in value.get("laws", {}).items()}
+    circuits = circuit.placed(ruleset, weights, laws)
     zone = Zone(**{side: Bound(**row) for side, row in value.get("zone", {}).items() if row})
     channel = Channel({n: tuple(row) for n, row in value["channel"].items()}) if "channel" in value else None
+    if strange := channel.chances.keys() - covered(ruleset.predicates) if channel else ():
+        raise ValueError(f"a channel of predicates that the state tells was required; got one of {sorted(strange)}")
     epsilon, options = float(value["epsilon"]), {"zone": zone, "channel": channel}
     return Shield(ruleset.predicates, circuits, epsilon, toolbox=toolbox, open=open or {}, **options)
 
