@@ -273,6 +273,36 @@ def test_calls_of_one_step_are_put_on_record_as_one() -> None:
     assert [step for step, _ in asked] == [0, 0, 1, 1], asked
 
 
+@pytest.mark.parametrize("strategy", ["replan", "block"])
+def test_a_call_of_an_action_that_is_not_carried_out_is_taken_back_or_never_allowed(strategy: str) -> None:
+    """ "A look-up before a fine": a look-up that was not made is none, whether or not it has an id."""
+    for call_id in ("a", None):
+        one = Enforcer(library.session(on_refusal=strategy))
+        number = one.step()
+        first = one.ask(READ, {"reader": "a"}, call_id, number)
+        assert first.runs is (call_id is not None), "one that could not be taken back is not let run"
+        assert not one.ask("lend_book", {"days": 99}, "b", number).runs
+        assert not one.still(first, READ, call_id, number).runs
+        assert not one.ask("pay_fine", {"reader": "a"}, "c", one.step()).runs
+    one = Enforcer(library.session(on_refusal="halt"))
+    assert one.ask(READ, {"reader": "a"}, None, one.step()).runs, "no action of it is taken back"
+
+
+@pytest.mark.parametrize("strategy", ["replan", "block"])
+def test_what_is_remembered_of_refused_actions_is_bounded_and_what_is_forgotten_is_not_let_run(strategy: str) -> None:
+    one = Enforcer(library.session(on_refusal=strategy))
+    first, later = one.step(), one.step()
+    waiting = {number: one.ask("lend_book", {"days": 3}, f"a{number}", number) for number in (first, later)}
+    for number in (first, *(one.step() for _ in range(enforcement.KEPT + 5))):
+        assert not one.ask("lend_book", {"days": 99}, f"b{number}", number).runs
+    assert len(one._refused) == enforcement.KEPT
+    for number, answer in waiting.items():
+        assert answer.runs and not one.still(answer, "lend_book", f"a{number}", number).runs
+    last = one.step()
+    fresh = one.ask("lend_book", {"days": 3}, "c", last)
+    assert fresh.runs and one.still(fresh, "lend_book", "c", last).runs
+
+
 class Where(Session):
     """A session that writes down in which thread it is asked."""
 

@@ -114,6 +114,7 @@ class Enforcer:
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
         self.ended = ""  # why the task is over, empty where it is not
         self._refused: dict[int, str] = {}  # steps of which a call was refused, and what the agent is told of it
+        self._forgotten = -1  # the last step of which that is not known any more: no call of it or before it runs
         self._numbers, self._used = itertools.count(), Counter()
         self._complying = functools.lru_cache(functools.partial(_complying, session))  # it may be slow to say
 
@@ -158,7 +159,10 @@ class Enforcer:
         return {**arguments, **turned}
 
     def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
-        """The answer to a call that the agent asks for; a result is told of it if it has an id."""
+        """The answer to a call that the agent asks for; a result is told of it if it has an id, which a call of an action
+        needs that may not be carried out."""
+        if self.whole and step is not None and call_id is None and not self.session.observe:
+            return self.unread(tool, "", "an id was required, by which a call of an action can be taken back", step)
         try:
             verdict = self.session.call(tool, arguments, step, call_id=call_id)
         except Exception as error:
@@ -194,12 +198,16 @@ class Enforcer:
     def still(self, answer: Answer, tool: object, call_id: str | None, step: int | None = None) -> Answer:
         """The answer to a call right before it runs: no more where the task is over, or its action is not carried out
         for another call of it."""
-        why = "" if self.session.observe or not answer.runs else self.ended or self._refused.get(step, "")
+        if self.session.observe or not answer.runs:
+            return answer
+        forgotten = step is not None and step <= self._forgotten
+        why = self.ended or self._refused.get(step, "") or forgotten * "The action is over: ask for its calls anew."
         if not why:
             return answer
         if call_id is not None:
             self.done("it was not made", call_id, True)
-        reason = "the task is over" if self.ended else "another call of the same action was not allowed"
+        reason = "another call of the same action was not allowed" if step in self._refused else "it is too late for it"
+        reason = "the task is over" if self.ended else reason
         return Answer(False, Verdict("deny", f"{_name(tool)}: {reason}"), why)
 
     def _not_run(self, tool: object, verdict: Verdict, step: int | None) -> Answer:
@@ -213,7 +221,10 @@ class Enforcer:
                 self.session.lost(f"the task was ended: {verdict.reason}")
         if strategy in WHOLE and step is not None:
             with self.lock:
-                self._refused = {step: told, **dict(itertools.islice(self._refused.items(), KEPT - 1))}
+                self._refused[step] = told
+                while len(self._refused) > KEPT:
+                    self._forgotten = max(self._forgotten, oldest := min(self._refused))
+                    del self._refused[oldest]
         return Answer(False, verdict, told)
 
     def done(self, value: object, call_id: str, error: bool = False) -> None:

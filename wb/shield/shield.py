@@ -6,7 +6,8 @@ that assign predicates (`wb.domain.operations`): a predicate that neither the st
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
 
 Two options are a user's own.  With a `channel` what is read of the state is soft evidence: the expectation of P1 - P0
-decides, and a call may run though a fact was not read that no hard rule needs.  A `zone` has bounds proved of calls in place of epsilon's.
+decides, and a call may run though a fact was not read that no hard rule needs.  A `zone` has bounds proved of calls in
+place of epsilon's.
 """
 
 from __future__ import annotations
@@ -450,7 +451,7 @@ class ShieldWatch:
         return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
 
     def _safe(self, action: str, inference: Inference) -> bool | None:
-        """`Shield.safe` of an action: what hard rules forbid is denied, and what they may forbid is not allowed, whatever
+        """`Shield.safe` of an action: what hard rules forbid is denied, and what they may forbid is undecided, whatever
         epsilon, bounds and channel say."""
         if self.shield.hard and not self.shield.hard.isdisjoint(inference.violated):
             return False
