@@ -14,7 +14,7 @@ import json
 import sqlite3
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,7 +30,8 @@ from wb.domain import events, tools
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
 from wb.guards import examples
-from wb.rules.rule import Predicate, RuleSet
+from wb.logic.syntax import parse
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 class Broken:
@@ -749,6 +750,34 @@ def test_a_function_that_would_only_be_promised_is_told_before_anything_runs() -
         tools.run(messages)
     assert not desk.done
     assert [m["content"] for m in asyncio.run(tools.arun(messages))] == ["lent for 1 days", "r"]
+
+
+def test_calls_on_which_verdicts_rest_are_made_in_the_order_they_were_judged_in_and_others_beside_them() -> None:
+    """ "No fine after a look-up": the fine, which was judged before the look-up, is over when that begins."""
+    rule = Rule("r", "", parse("ALWAYS (pay_fine IMPLIES NOT ONCE get_reader)"), "forbid", quote="No fine after it.")
+    rules = RuleSet(library.PREDICATES, (rule,)).without_unused()
+    done: list[str] = []
+
+    def slow(name: str) -> Callable[..., Awaitable[None]]:
+        async def function(**given: object) -> None:
+            done.append(f"{name} begins")
+            await asyncio.sleep(0.05 if name == "pay_fine" else 0)
+            done.append(f"{name} ends")
+
+        return function
+
+    session = Session(library.airline.guarded("guard", library.BOX, rules))
+    assert [session.minds(name) for name in ("pay_fine", "get_reader", "lend_book")] == [True, True, False]
+    tools = openai.Tools(session, {name: slow(name) for name in ("pay_fine", "get_reader", "lend_book")})
+    given = {"lend_book": {"days": 1}}
+    calls = [
+        (str(i), name, given.get(name, {"reader": "x"}))
+        for i, name in enumerate(("pay_fine", "get_reader", "lend_book"))
+    ]
+    found = asyncio.run(tools.arun([asked(*calls)]))
+    assert [message["tool_call_id"] for message in found] == ["0", "1", "2"]
+    assert done[:3] == ["pay_fine begins", "lend_book begins", "lend_book ends"]
+    assert done[3:] == ["pay_fine ends", "get_reader begins", "get_reader ends"]
 
 
 def test_a_message_that_is_foreign_does_not_run() -> None:

@@ -159,8 +159,8 @@ class Enforcer:
         return {**arguments, **turned}
 
     def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
-        """The answer to a call that the agent asks for; a result is told of it if it has an id, which a call of an action
-        needs that may not be carried out."""
+        """The answer to a call that the agent asks for; a result is told of it if it has an id, which each call of an
+        action needs that runs whole or not at all."""
         if self.whole and step is not None and call_id is None and not self.session.observe:
             return self.unread(tool, "", "an id was required, by which a call of an action can be taken back", step)
         try:

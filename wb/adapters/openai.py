@@ -19,6 +19,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from wb.adapters import enforcement
@@ -78,7 +79,8 @@ class Tools:
         return found
 
     async def arun(self, messages: Sequence[Any]) -> list[Message]:
-        """The same with all allowed calls under way together: they are decided in their order before any begins.
+        """The same with allowed calls under way together: they are decided in their order before any begins, and those
+        on which a verdict may rest are made in it, each when the one before it has ended.
 
         Functions that are no coroutine functions run in threads.
         """
@@ -88,13 +90,23 @@ class Tools:
             arguments, answer = _read(enforcer, call, problem, step)
             answer = answer or await enforcer.ask_async(call.name, arguments, call.known, step)
             running.append((call, answer))
-        return list(await asyncio.gather(*[self._made(enforcer, *one, step) for one in running]))
+        turns = asyncio.Lock()  # those that wait get it in the order in which they came
+        minds = [type(call.name) is not str or enforcer.session.minds(call.name) for call, _ in running]
+        orders = [turns if mind else nullcontext() for mind in minds]
+        made = [self._made(enforcer, *one, step, order) for one, order in zip(running, orders, strict=True)]
+        return list(await asyncio.gather(*made))
 
     def _asked(self, enforcer: Enforcer, call: _Asked, problem: str, step: int) -> Answer:
         arguments, answer = _read(enforcer, call, problem, step)
         return answer or enforcer.ask(call.name, arguments, call.known, step)
 
-    async def _made(self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int) -> Message:
+    async def _made(
+        self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int, order: AbstractAsyncContextManager[Any]
+    ) -> Message:
+        async with order:
+            return await self._run(enforcer, call, answer, step)
+
+    async def _run(self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int) -> Message:
         function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
         if not answer.runs or function is None:
             return _refused(enforcer, call, answer)

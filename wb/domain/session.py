@@ -564,6 +564,10 @@ class Session:
                     self._spoil(f"what was done before cannot be read: {said(error)}")
                 self._worlds[which | {(self._index, number)} if many else which] = after
 
+    def minds(self, tool: str) -> bool:
+        """Whether a later verdict may rest on it when the tool was called."""
+        return self.judge.minds(tool) or (self._lookups is not None and self._lookups.changes(Call(tool)))
+
     def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
         """Whether it matters that a call of an earlier step was taken for what it was not."""
         if call is None or self.judge.minds(call.tool):
