@@ -334,9 +334,12 @@ def test_a_reply_without_end_is_refused_before_it_is_read_whole(tmp_path, monkey
         ask(endpoint(server, tmp_path))
 
 
-def test_a_reply_that_holds_a_real_key_is_refused_whole_and_not_kept(tmp_path) -> None:
+@pytest.mark.parametrize("nested", [0, 1, 2, 5, 40])
+def test_a_reply_that_holds_a_real_key_is_refused_whole_and_not_kept(tmp_path, nested: int) -> None:
+    """However deep it stands in JSON within JSON; nested too deep to say, it is taken to hold it."""
+    said = "\\" + "u005c" * (nested - 1) + f"u{ord(KEY[0]):04x}{KEY[1:]}" if nested else KEY
     with (
-        Scripted([Say(f'{{"n": true, "said": "{KEY}"}}')]) as server,
+        Scripted([Say(f'{{"n": true, "said": "{said}"}}')]) as server,
         pytest.raises(Rejected, match="holds the key in OPENAI_API_KEY") as caught,
     ):
         ask(endpoint(server, tmp_path))

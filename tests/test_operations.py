@@ -400,6 +400,81 @@ def test_what_looks_like_an_address_is_found_whatever_its_characters(text: str) 
         detectors.count(["email"], ["\ufdfa" * 50_000])
 
 
+PARTS = (
+    "  ",
+    "\u2011",
+    "\u2013",
+    ".",
+    "/",
+    "_",
+    " - ",
+    "\n",
+    "\t",
+    "\u00a0",
+    "\u034f",
+    "\ufe0f",
+    "\u3164",
+    "\u200b",
+)
+CARDS = ("4111 1111 1111 1111", "3782 822463 10005", "3056 930902 5904", "2223 0031 2200 3222")
+ACCOUNTS = ("DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19", "NO93 8601 1117 947")
+
+
+def written(number: str, zero: int) -> str:
+    """The number in the digits of another script, whose 0 that is."""
+    return "".join([chr(zero + int(one)) if one.isdecimal() else one for one in number])
+
+
+@given(
+    st.sampled_from([("card", one) for one in CARDS] + [("iban", one) for one in ACCOUNTS]),
+    st.lists(st.sampled_from(PARTS), min_size=5, max_size=5),
+    st.sampled_from([0x30, 0x660, 0x6F0, 0x966, 0xFF10, 0x1D7CE]),
+    st.sampled_from(["{}", "to {} please", "({})", "账号{}", '{{"a": "{}"}}']),
+    st.integers(0, 3),
+)
+def test_a_number_is_found_however_its_groups_are_parted_and_its_digits_written(of, parts, zero, around, nested):
+    kind, number = of
+    *groups, last = number.split(" ")
+    start = "".join(map("".join, zip(groups, parts, strict=False)))
+    for end, count in ((last, 1), (last[:-1] + str((int(last[-1]) + 1) % 10), 0)):
+        text = escaped = around.format(written(start + end, zero))
+        for _ in range(nested):
+            text, escaped = json.dumps(text, ensure_ascii=False), json.dumps(escaped)
+        assert detectors.count([kind], [text]) == count, text
+        assert detectors.count([kind], [escaped]) >= count, "the digits of an escape may make up another number"
+
+
+@given(st.randoms(use_true_random=False))
+def test_ordinary_numbers_are_no_cards_and_accounts(rnd):
+    """Whose check digits one in ten has by chance."""
+
+    def digits(many: int) -> str:
+        return "".join([rnd.choice("0123456789") for _ in range(many)])
+
+    for text in (
+        ", ".join([f"+{digits(2)} {digits(2)} {digits(4)} {digits(4)}" for _ in range(4)]),
+        ", ".join([f"({digits(3)}) {digits(3)}-{digits(4)}" for _ in range(4)]),
+        "; ".join([f"order W{digits(7)}, tracking {digits(12)}" for _ in range(4)]),
+        ", ".join([f"20{digits(2)}-{rnd.randint(1, 12):02}-{rnd.randint(1, 28):02} 10:{digits(2)}" for _ in range(4)]),
+        ", ".join([str(rnd.randint(100, 9999)) for _ in range(9)]),
+        ", ".join([".".join([str(rnd.randint(0, 255)) for _ in range(4)]) for _ in range(4)]),
+        ", ".join([f"${digits(3)}.{digits(2)}" for _ in range(6)]),
+        json.dumps(json.dumps({"id": int("1" + digits(8)), "paid": [f"{digits(3)}.{digits(2)}", digits(10)]})),
+    ):
+        assert detectors.count(["card", "iban"], [text]) == 0, text
+
+
+def test_a_text_that_nests_json_too_deep_cannot_be_read() -> None:
+    key, text = "ghp_16C7e42F292c6912E7710c838347Ae178B4a", '"\\u0067hp_16C7e42F292c6912E7710c838347Ae178B4a"'
+    assert detectors.count(["secret"], [key]) == 1
+    for _ in range(4):
+        assert detectors.count(["secret"], [text]) == 1
+        text = json.dumps(text)
+    assert detectors.count(["secret"], [json.dumps({"path": "C:\\users", "said": "\U0001f600"})]) == 0
+    with pytest.raises(ValueError, match="levels deep was required"):
+        detectors.count(["secret"], ["\\u005c" + "u005c" * 20])
+
+
 # ---- what is considered -------------------------------------------------------------------------
 
 

@@ -2,8 +2,9 @@
 
 `"from": {"detect": ["email", "phone:US"], "in": "call.body"}` in `tools.json` makes a state field of it: of a boolean,
 whether there is any, of an integer, how many.  What they do not know as such is not found: a number that is spelt out,
-a name, an address.  The numbers of cards and accounts count by their check digits, a phone number where it is one of
-its region (`phone:US`), or is written with its country.
+a name, an address.  The numbers of cards and accounts count by their check digits, whatever parts their groups that is
+neither letter nor digit, comma nor semicolon (`GAP`); a phone number where it is one of its region (`phone:US`), or is
+written with its country.  A text is read as it stands, as it looks, and with its escapes of JSON resolved.
 """
 
 from __future__ import annotations
@@ -11,14 +12,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from threading import Lock
+
+from wb.domain import visible
+from wb.logic import escapes
 
 # as HTML's `<input type=email>` has it, with letters of all languages and at least a dot; read in one pass
 LOCAL = r"[\w.!#$%&'*+/=?^`{|}~-]"
 LABEL = r"[^\W_](?:[\w-]*[^\W_])?"
 EMAIL = re.compile(rf"(?<!{LOCAL}){LOCAL}++@{LABEL}(?:\.{LABEL})+")
+GAP = r"(?:[^\w,;]|_){0,5}"  # with a comma or a semicolon a list is made
 CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
-IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){11,30}")
+PRINTED = (
+    re.compile(  # as it stands on a card of 16, 15 or 14 digits, which begins as its issuers' numbers do (ISO 7812)
+        rf"(?<!\d)(?=2[2-7]|[3-6])\d{{4}}{GAP}(?:\d{{4}}{GAP}\d{{4}}{GAP}\d{{4}}|\d{{6}}{GAP}\d{{4,5}})(?!\d)"
+    )
+)
+IBAN = re.compile(rf"[A-Za-z]{GAP}[A-Za-z](?:{GAP}\d){{2}}(?:{GAP}[A-Za-z0-9]){{11,30}}")
 GUESSES = ("Base64HighEntropyString", "HexHighEntropyString", "IPPublicDetector")  # no secrets for sure
 EXCUSED = "detect_secrets.filters.allowlist.is_line_allowlisted"  # a comment that says that it is none
 LINE, OVERLAP = 4000, 500  # characters of a long line that are scanned for secrets at once, and again
@@ -39,24 +50,38 @@ def _phones(text: str, region: str) -> Iterator[str]:
 def _cards(text: str, _: str) -> Iterator[str]:
     from stdnum import luhn
 
-    yield from _valid(CARD, text, 13, lambda n, rest: not rest[:1].isdigit() and luhn.is_valid(re.sub("[ -]", "", n)))
+    for pattern in (CARD, PRINTED):
+        yield from _valid(pattern, text, 13, lambda number, rest: not rest[:1].isdigit() and luhn.is_valid(number))
 
 
 def _ibans(text: str, _: str) -> Iterator[str]:
     from stdnum import iban
 
-    yield from _valid(IBAN, text, 15, lambda number, _: iban.is_valid(number))
+    yield from _valid(IBAN, text, 15, lambda number, _: len(number) == _length(number[:2]) and iban.is_valid(number))
+
+
+@cache
+def _length(country: str) -> int:
+    """The characters of an IBAN of the country, 0 of none."""
+    from stdnum import numdb
+
+    (_, about), *_ = numdb.get("iban").info(country.upper())
+    return 4 + sum(map(int, re.findall(r"(\d+)!", about["bban"]))) if "bban" in about else 0
 
 
 def _valid(pattern: re.Pattern[str], text: str, least: int, valid: Callable[[str, str], bool]) -> Iterator[str]:
-    """From each place the longest number whose check digits are right: what follows it may look like more of it."""
+    """From each place the longest number whose check digits are right, without what parts its groups: what follows it
+    may look like more of it."""
     at = 0
     while match := pattern.search(text, at):
         at, whole = match.start() + 1, match.group()
-        ends = range(len(whole), least - 1, -1)
-        if end := next((end for end in ends if valid(whole[:end], whole[end:])), 0):
-            at = match.start() + end
-            yield whole[:end]
+        places = [i for i, one in enumerate(whole, 1) if one.isalnum()]
+        number = "".join([whole[i - 1] for i in places])
+        for many in range(len(number), least - 1, -1):
+            if valid(number[:many], whole[places[many - 1] :]):
+                at = match.start() + places[many - 1]
+                yield number[:many]
+                break
 
 
 def _secrets(text: str, _: str) -> Iterator[str]:
@@ -100,18 +125,23 @@ def count(kinds: Collection[str], texts: Collection[object]) -> int:
     for place, text in enumerate(texts):
         if type(text) is not str or len(text) > LONGEST:
             raise ValueError(f"texts of at most {LONGEST} characters were required; got a {type(text).__name__}")
+        forms = dict.fromkeys(form for one in escapes.resolved(text) for form in (one, *_plain(one)))
         for kind in kinds:
             name, _, region = kind.partition(":")
-            found |= {(place, one) for read in {text, _plain(text)} for one in FINDING[name](read, region)}
+            found |= {(place, one) for form in forms for one in FINDING[name](form, region)}
     return len(found)
 
 
-def _plain(text: str) -> str:
-    """The text as it looks: each character in its usual form (NFKC), without those that are not seen (Cf).
+def _plain(text: str) -> Iterator[str]:
+    """The text as it looks: each character in its usual form (NFKC), digits of all scripts as 0 to 9, without those
+    that are not seen (Cf, and what `visible` says).
 
-    Both forms are read, so that neither hides anything; what differs in them counts twice.
+    All forms are read, so that none hides anything; what differs in them counts twice.
     """
-    seen = "".join([one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf"])
-    if len(seen) > LONGEST:
-        raise ValueError(f"texts of at most {LONGEST} characters were required; got one of {len(seen)} as it looks")
-    return seen
+    for form in dict.fromkeys((text, visible.read(text, markup=False).text)):
+        usual = [one for one in unicodedata.normalize("NFKC", form) if unicodedata.category(one) != "Cf"]
+        if len(usual) > LONGEST:
+            raise ValueError(
+                f"texts of at most {LONGEST} characters were required; got one of {len(usual)} as it looks"
+            )
+        yield "".join([str(unicodedata.decimal(one)) if one.isdecimal() else one for one in usual])

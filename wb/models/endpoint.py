@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Literal
 import jsonschema_rs
 import pydantic
 
+from wb.logic import escapes
 from wb.logic.wording import shortened
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
@@ -165,7 +166,6 @@ LONGEST_WAIT_S = 120.0
 NOTHING, UNLIMITED = Usage(), Budget()
 LARGEST = 16_000_000  # bytes of a reply: none of a few thousand tokens comes near
 FINISHED = ("stop", "length", "content_filter", "tool_calls", "function_call", None)
-ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\\\"]))")
 SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ordinary text by chance
 
 
@@ -520,7 +520,7 @@ class Endpoint:
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}"
             )
-        if len(self._key) >= SECRET and any(self._key in one for one in (text, _unescaped(text))):
+        if self._holds(text):
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one "
                 "that holds the key in OPENAI_API_KEY"
@@ -555,17 +555,19 @@ class Endpoint:
             return "it lists none"
         return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") or "it lists none"
 
+    def _holds(self, text: str) -> bool:
+        """Whether a text holds the key, also under escapes of JSON in JSON, or nests them too deep to say."""
+        try:
+            return len(self._key) >= SECRET and any(self._key in one for one in escapes.resolved(text))
+        except ValueError:
+            return True
+
     def _safe(self, text: object, longest: int | None = 300) -> str:
         """A text for messages and logs, without the key; never for what is parsed."""
         plain = str(text).replace(self._key, "[key]") if self._key else str(text)
-        if len(self._key) >= SECRET and self._key in _unescaped(plain):
+        if self._holds(plain):
             return "[a text that holds the key]"
         return plain[:longest]
-
-
-def _unescaped(text: str) -> str:
-    """A text with its escapes of JSON resolved, whatever it is part of."""
-    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text)
 
 
 def _amount(usage: Usage) -> Amount:
