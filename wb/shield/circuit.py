@@ -423,6 +423,7 @@ class Followed:
 
 
 GAINS = {frozenset((Kept(a, b),)): int(a) - int(b) for a in (True, False) for b in (True, False)}
+UNSURE = 2  # of a rule that may fare in several ways
 AGAINST, FOR = 1, 2  # hard rules that only leaving the action keeps, or only taking it: D is infinite
 
 
@@ -450,23 +451,81 @@ def infer(circuit: Circuit, fares: Mapping[str, Fares], likely: Mapping[str, flo
     gains = {rule.id: GAINS.get(fares[rule.id]) for rule in circuit.rules}
     open_laws = any(fares[rule.id] == ANY for rule in circuit.laws)  # over too many unknowns to tell whether they hold
     if None not in gains.values() and not laws and not open_laws:
-        return _closed(circuit, gains)
+        return _closed(
+            [(r.id, w, g) for r, w in zip(circuit.rules, circuit.weights, strict=True) if (g := gains[r.id])]
+        )
     return _joint(circuit, fares, laws, likely, open_laws)
 
 
-def _closed(circuit: Circuit, gains: Mapping[str, int]) -> Inference:
-    """What a circuit says of which nothing is unknown: Eq. 4 has two worlds, and D is a sum."""
+def _closed(apart: Sequence[tuple[str, float, int]]) -> Inference:
+    """What a circuit says of which nothing is unknown: Eq. 4 has two worlds, and D is a sum over the rules that tell
+    them apart (id, weight, and how much better it fares with the action taken)."""
     difference, hard = 0.0, 0
-    for weight, gain in zip(circuit.weights, gains.values(), strict=True):
+    for _, weight, gain in apart:
         if weight == HARD:
             hard |= (0, FOR, AGAINST)[gain]
         else:
             difference += weight * gain
-    violated = tuple([name for name, gain in gains.items() if gain == -1])
+    violated = tuple([name for name, _, gain in apart if gain == -1])
     if hard == AGAINST | FOR:
         return Inference(-1.0, 1.0, "contradictory", violated)
     value = relative((difference, -HARD, HARD)[hard])
-    return Inference(value, value, "decisive" if any(gains.values()) else "indecisive", violated)
+    return Inference(value, value, "decisive" if apart else "indecisive", violated)
+
+
+class Known:
+    """A circuit made ready for steps of which all that it reads is known: a rule's difference is looked up by where its
+    automaton is and by the truths of its predicates as one number, and worked out (`faring`) the first time.
+
+    `places` say where in `at` each rule's states stand; `left` as of `faring`.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        machines: Mapping[str, Monitor | None],
+        places: Mapping[str, int],
+        left: Mapping[str, bool | None] = NONE,
+    ) -> None:
+        self.action, self.left = circuit.action, left
+        rules = [*zip(circuit.rules, circuit.weights, strict=True), *((law, None) for law in circuit.laws)]
+        named = {name for rule, _ in rules for name in rule.predicates if name != self.action}
+        self.bits = {name: 1 << i for i, name in enumerate(sorted(named))}
+        self.rules = [
+            (rule.id, weight, places[rule.id], machines[rule.id], sum(self.bits.get(n, 0) for n in rule.predicates), {})
+            for rule, weight in rules
+        ]
+
+    def infer(self, at: Sequence[frozenset[int]], step: Mapping[str, bool | None]) -> Inference | None:
+        """What `infer` says of the step from where the automata are; None where it has to be asked: something is not
+        known, or a physical rule is broken."""
+        true = 0
+        for name, bit in self.bits.items():
+            if value := step.get(name):
+                true |= bit
+            elif value is None:
+                return None
+        apart = []
+        for name, weight, place, machine, mask, seen in self.rules:
+            key = at[place], true & mask
+            gain = seen.get(key)
+            if gain is None:
+                gain = self._gain(machine, at[place], step, weight is None)
+                if len(seen) < SEEN:
+                    seen[key] = gain
+            if gain:
+                if gain is UNSURE:
+                    return None
+                apart.append((name, weight, gain))
+        return _closed(apart)
+
+    def _gain(self, machine: Monitor | None, states: frozenset[int], step: Mapping[str, bool | None], law: bool) -> int:
+        """How much better a rule fares with the action taken, 0 of a physical rule that is kept."""
+        fares = faring(machine, self.action, states, step, self.left)
+        gain = GAINS.get(fares, UNSURE)
+        if law and gain is not UNSURE:
+            return 0 if all(one.taken for one in fares) else UNSURE
+        return gain
 
 
 def _joint(

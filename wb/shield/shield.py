@@ -83,6 +83,8 @@ class Shield:
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    known: Mapping[tuple[str, str], circuit.Known] = field(init=False, repr=False, compare=False)
     hard: frozenset[str] = field(init=False, repr=False, compare=False)
     strict: frozenset[str] = field(init=False, repr=False, compare=False)  # acts whose circuits have hard rules
     looks_back: bool = field(init=False, repr=False, compare=False)
@@ -102,9 +104,11 @@ class Shield:
         used = {name for i in followed for name in rules[i].predicates}
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         made = {t: tuple([p for p in self.predicates if _made(p, t)]) for t in spoken}
-        known = {p.name: p for p in self.predicates}
+        known, places = {p.name: p for p in self.predicates}, {rule: i for i, rule in enumerate(rules)}
+        machines = circuit.automata(rules.values()) if self.machines is None else self.machines
         vars(self).update(  # as `object.__setattr__` would
-            machines=circuit.automata(rules.values()) if self.machines is None else self.machines,
+            machines=machines,
+            places=places,
             rules=rules,
             validator=Validator(box),
             readers={p.name: reader(p) for p in self.predicates},
@@ -123,6 +127,14 @@ class Shield:
             _minded=heeded(self.predicates),
         )
         vars(self)["_reads"] = self._needed(known, spoken)
+        vars(self)["known"] = {
+            (action, tool): circuit.Known(c, machines, places, left if action in left else {})
+            for tool, actions in self.does.items()
+            for left in [_left(self.made.get(tool, ()), ())]
+            for action in actions
+            for c in [self.circuits[action]]
+            if followed.keys().isdisjoint(rule.id for rule in (*c.rules, *c.laws))
+        }
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -345,7 +357,7 @@ class ShieldWatch:
 
     def _advanced(self, rule: str, told: Told, step: Step) -> frozenset[int]:
         """Where the rule's automaton may be after a step of which `told` is what it tells."""
-        at, machine = self.states[rule], self.shield.machines[rule]
+        at, machine = self._at[self.shield.places[rule]], self.shield.machines[rule]
         for part in self._parts(rule, step):
             now = told if part is step else self._read(part, None)
             at = circuit.advanced(machine, at, self._of(rule, part, now))
@@ -378,20 +390,16 @@ class ShieldWatch:
                 slices.step(self._of(rule, part, self._told(part, None)))
             now = self._of(rule, last, self._told(last, call))
             return self.shield.followed[rule].faring({action, *left}, slices, now)
-        at, machine = self.states[rule], self.shield.machines[rule]
+        at, machine = self._at[self.shield.places[rule]], self.shield.machines[rule]
         for part in parts:
             at = circuit.advanced(machine, at, self._read(part, None))
         now = self._read(last, call) if parts else told
         return circuit.faring(machine, action, at, self._of(rule, last, now), left)
 
     def _left(self, step: Step) -> dict[str, bool | None]:
-        """What is another truth where the judged call is left: acts that only it does, and tests of it; empty where it
-        does one thing alone."""
-        made = self.shield.made.get(step.calls[-1].tool) if step.calls else None
-        if not made:
-            return {}
-        others = step.calls[:-1]
-        return {p.name: any(one.tool in p.tools for one in others) if p.kind == "action" else None for p in made}
+        """`_left` of the judged call; empty where it does one thing alone."""
+        made = self.shield.made.get(step.calls[-1].tool, ()) if step.calls else ()
+        return _left(made, step.calls[:-1])
 
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
         return {name: read(step, call) for name, read in self.shield.about.items()}
@@ -421,6 +429,9 @@ class ShieldWatch:
     def _circuit(
         self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
     ) -> Inference:
+        known = self.shield.known.get((c.action, step.calls[-1].tool)) if len(step.calls) == 1 and not likely else None
+        if known and (found := known.infer(self._at, told)):
+            return found
         fares = {r.id: self.faring(r.id, c.action, told, step) for r in (*c.rules, *c.laws)}
         return circuit.infer(c, fares, likely)
 
@@ -494,6 +505,11 @@ class ShieldWatch:
 
     def _quote(self, name: str) -> str:
         return self.shield.rules[name].quote or self.shield.rules[name].text or name
+
+
+def _left(made: Iterable[Predicate], others: Collection[Call]) -> dict[str, bool | None]:
+    """What is another truth where a call is left, beside others: acts that only it does, and tests of it."""
+    return {p.name: any(one.tool in p.tools for one in others) if p.kind == "action" else None for p in made}
 
 
 def _beyond(formula: Formula) -> set[str]:
