@@ -6,6 +6,8 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles.told import valuation
 
 from wb.domain import trace as guard
@@ -144,7 +146,7 @@ def test_a_file_that_leaves_a_rule_out_of_a_circuit_is_no_shield(action):
     ("change", "message"),
     [
         ({"circuits": {"age": {"r1": 1.0}}}, "a circuit of an act"),
-        ({"laws": {"pay": ["r1"]}}, "the file's physical rules"),
+        ({"laws": {"pay": ["r1"]}}, "of physical rules"),
         ({"laws": {"never": []}}, "a circuit of an act"),
         ({"channel": {"grown": [0.5]}}, "three probabilities"),
         ({"channel": {"grown": [0.5, 0.5, 0.5, 0.5]}}, "three probabilities"),
@@ -157,11 +159,51 @@ def test_a_file_whose_circuits_or_channel_no_rules_give_is_no_shield(change, mes
         shields.from_json(value | change)
 
 
+@given(st.randoms(use_true_random=False))
+def test_what_clusters_put_into_circuits_is_a_shield_again_and_no_less_is(rnd):
+    """Whatever the clusters are: any partition, closed under co-occurrence."""
+    facts, acts = [f"f{i}" for i in range(6)], ["pay", "post", "ask"]
+    said = {i: (rnd.sample(acts, rnd.randint(1, 2)), rnd.sample(facts, rnd.randint(0, 2))) for i in range(6)}
+    rules = [
+        Rule(
+            f"r{i}",
+            "",
+            syntax.parse(f"ALWAYS (({' AND '.join(does)}) IMPLIES ({' OR '.join([*so, does[0]])}))"),
+            "forbid",
+        )
+        for i, (does, so) in said.items()
+    ]
+    for i in range(rnd.randint(0, 2)):
+        formula = syntax.parse("ALWAYS ({} IMPLIES {})".format(*rnd.sample(facts, 2)))
+        rules.append(Rule(f"law{i}", "", formula, "oblige", "physical"))
+    predicates = [Predicate(f, "state", "") for f in facts] + [Predicate(a, "action", "", tools=(a,)) for a in acts]
+    ruleset = RuleSet(tuple(predicates), tuple(rules))
+    homes = {name: rnd.randint(0, 4) for name in facts}
+    cut = [[name for name in facts if homes[name] == home] for home in set(homes.values())]
+    groups = cluster.close(cut, [tuple(sorted(pair)) for pair in cluster.cooccurring(ruleset)])
+    one = Shield(ruleset.predicates, circuit.build(ruleset, cluster.by_action(ruleset, groups)))
+    value = json.loads(json.dumps(shields.to_json(one)))
+    assert shields.from_json(value).circuits == one.circuits
+    action = rnd.choice(list(value["circuits"]))
+    lost = rnd.choice(list(value["circuits"][action]))
+    del value["circuits"][action][lost]
+    named = {
+        name
+        for row in (*value["circuits"][action], *value["laws"].get(action, ()))
+        for name in one.rules[row].predicates
+    }
+    if named.isdisjoint(set(one.rules[lost].predicates) - set(acts)) and action not in one.rules[lost].predicates:
+        assert shields.from_json(value).circuits.keys() == one.circuits.keys(), "other clusters put less into it"
+    else:
+        with pytest.raises(ValueError, match=f"leaves out .*{lost}"):
+            shields.from_json(value)
+
+
 def test_what_binds_an_act_to_a_fact_is_no_physical_rule():
     value = json.loads(json.dumps(shields.to_json(shield())))
     row = next(row for row in value["rules"]["rules"] if row["id"] == "r1")
     row["type"] = "physical"
-    with pytest.raises(ValueError, match="file's action rules"):
+    with pytest.raises(ValueError, match="of action rules"):
         shields.from_json(value)
     circuits = {name: {i: w for i, w in row.items() if i != "r1"} for name, row in value["circuits"].items()}
     laws = {name: ["r1"] for name, row in value["circuits"].items() if "r1" in row}

@@ -24,10 +24,9 @@ LABEL = r"[^\W_](?:[\w-]*[^\W_])?"
 EMAIL = re.compile(rf"(?<!{LOCAL}){LOCAL}++@{LABEL}(?:\.{LABEL})+")
 GAP = r"(?:[^\w,;]|_){0,5}"  # with a comma or a semicolon a list is made
 CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
-PRINTED = (
-    re.compile(  # as it stands on a card of 16, 15 or 14 digits, which begins as its issuers' numbers do (ISO 7812)
-        rf"(?<!\d)(?=2[2-7]|[3-6])\d{{4}}{GAP}(?:\d{{4}}{GAP}\d{{4}}{GAP}\d{{4}}|\d{{6}}{GAP}\d{{4,5}})(?!\d)"
-    )
+# as it stands on a card of 16, 15 or 14 digits, which begins as its issuers' numbers do (ISO/IEC 7812)
+PRINTED = re.compile(
+    rf"(?<!\d)(?=2[2-7]|[3-6])\d{{4}}{GAP}(?:\d{{4}}{GAP}\d{{4}}{GAP}\d{{4}}|\d{{6}}{GAP}\d{{4,5}})(?!\d)"
 )
 IBAN = re.compile(rf"[A-Za-z]{GAP}[A-Za-z](?:{GAP}\d){{2}}(?:{GAP}[A-Za-z0-9]){{11,30}}")
 GUESSES = ("Base64HighEntropyString", "HexHighEntropyString", "IPPublicDetector")  # no secrets for sure

@@ -297,14 +297,8 @@ def _taken(state: State, found: Extracted, policy: Policy, clauses: set[str]) ->
     for rule in old:
         parents[rule.clause] = (*parents.get(rule.clause, ()), rule.id, *rule.parents)
     force = {rule.clause: rule.force for rule in sorted(old, key=lambda rule: certify.FORCES.index(rule.force))[::-1]}
-    fresh = [
-        replace(
-            r,
-            parents=tuple(n for n in dict.fromkeys(parents.get(r.clause, ())) if n != r.id),
-            force=force.get(r.clause, r.force),
-        )
-        for r in fresh
-    ]
+    fresh = [replace(r, force=force.get(r.clause, r.force)) for r in fresh]
+    fresh = [replace(r, parents=tuple(n for n in dict.fromkeys(parents.get(r.clause, ())) if n != r.id)) for r in fresh]
     order = {clause.id: k for k, clause in enumerate(found.clauses)}
     rules = sorted((*kept, *fresh), key=lambda rule: order.get(rule.clause, len(order)))
     accounts = tuple(

@@ -126,7 +126,7 @@ def placed(
             strange = sorted(i for i in row if i not in known or known[i].type != type_)
             if strange or kinds.get(action) != "action" or action not in weights:
                 raise ValueError(
-                    f"a circuit of an act, of the file's {type_} rules, was required; got {action}: {strange}"
+                    f"a circuit of an act, of {type_} rules of the file, was required; got {action}: {strange}"
                 )
     mixed = [r.id for r in ruleset.rules if r.type == "physical" and len({kinds[name] for name in r.predicates}) > 1]
     if mixed:
@@ -522,10 +522,8 @@ class Known:
     def _gain(self, machine: Monitor | None, states: frozenset[int], step: Mapping[str, bool | None], law: bool) -> int:
         """How much better a rule fares with the action taken, 0 of a physical rule that is kept."""
         fares = faring(machine, self.action, states, step, self.left)
-        gain = GAINS.get(fares, UNSURE)
-        if law and gain is not UNSURE:
-            return 0 if all(one.taken for one in fares) else UNSURE
-        return gain
+        kept = 0 if fares in GAINS and all(one.taken for one in fares) else UNSURE
+        return kept if law else GAINS.get(fares, UNSURE)
 
 
 def _joint(
