@@ -104,20 +104,17 @@ class Tools:
         self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int, order: AbstractAsyncContextManager[Any]
     ) -> Message:
         async with order:
-            return await self._run(enforcer, call, answer, step)
-
-    async def _run(self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int) -> Message:
-        function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
-        if not answer.runs or function is None:
-            return _refused(enforcer, call, answer)
-        given = enforcer.whole_numbers(call.name, json.loads(call.text))
-        waits = inspect.iscoroutinefunction(function)
-        try:
-            with enforcer.made(call.name, call.known, function):
-                value = await (function(**given) if waits else asyncio.to_thread(function, **given))
-        except Exception as error:  # whatever a tool raises is told to the model
-            return _message(call, f"The call failed: {enforcement.said(error)}")
-        return _returned(enforcer, call, value)
+            function, answer = self._function(call), enforcer.still(answer, call.name, call.known, step)
+            if not answer.runs or function is None:
+                return _refused(enforcer, call, answer)
+            given = enforcer.whole_numbers(call.name, json.loads(call.text))
+            waits = inspect.iscoroutinefunction(function)
+            try:
+                with enforcer.made(call.name, call.known, function):
+                    value = await (function(**given) if waits else asyncio.to_thread(function, **given))
+            except Exception as error:  # whatever a tool raises is told to the model
+                return _message(call, f"The call failed: {enforcement.said(error)}")
+            return _returned(enforcer, call, value)
 
     def _function(self, call: _Asked) -> Callable[..., Any] | None:
         return self.functions.get(call.name) if type(call.name) is str else None
