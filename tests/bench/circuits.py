@@ -67,14 +67,14 @@ def closed_form() -> None:
     )
     of, machines = Circuit("act", rules, (1.0,) * RULES), circuit.automata(rules)
     places, rng = {rule.id: i for i, rule in enumerate(rules)}, random.Random(1)
-    known, at = circuit.Known(of, machines, places), (circuit.START,) * RULES
+    ready, at = circuit.Ready(of, machines, places), (circuit.START,) * RULES
     steps = [{name: rng.random() < 0.9 for name in names} for _ in range(500)]
 
     def apart(step: dict) -> circuit.Inference:
         return circuit.infer(of, {r.id: circuit.faring(machines[r.id], "act", circuit.START, step) for r in rules})
 
-    assert all(known.infer(at, step) == apart(step) for step in steps)
-    looked_up = best_us(lambda: [circuit.safe(known.infer(at, step), -0.4) for step in steps], 4) / len(steps)
+    assert all(ready.infer(at, step) == apart(step) for step in steps)
+    looked_up = best_us(lambda: [circuit.safe(ready.infer(at, step), -0.4) for step in steps], 4) / len(steps)
     general = best_us(lambda: [circuit.safe(apart(step), -0.4) for step in steps[:50]], 4) / 50
     fares = {r.id: circuit.faring(machines[r.id], "act", circuit.START, steps[0]) for r in rules}
     tables = {name: circuit.Factor((), {(): one}) for name, one in fares.items()}

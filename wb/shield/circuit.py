@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -147,7 +147,6 @@ class Monitor:
     Bit i of a letter is the truth of `names[i]`.  A rule that asks something of each step by itself is kept at a step
     that does it, whatever was broken before; any other one unless it is permanently violated.  Without `memory` each
     step is judged by itself alone.  `places` bounds the pairs of a state and a letter that are read at once.
-    `seen` keeps how the rule fared, so that what came before is not worked out again.
     """
 
     names: tuple[str, ...]
@@ -155,10 +154,9 @@ class Monitor:
     kept: Sequence[bool]
     memory: bool = True
     places: int = PLACES
-    seen: dict[tuple, Fares] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
-SEEN = 1024  # answers that a monitor keeps
+SEEN = 1024  # ways in which a rule fared that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +300,6 @@ def faring(
     """
     if machine is None or not states:
         return ANY
-    key = (action, states, *map(step.get, machine.names))
-    if not left and key in machine.seen:
-        return machine.seen[key]
     rows, kept = machine.rows, machine.kept
     taken = without = 0
     unknown: dict[str, tuple[int, int]] = {}  # the bits of each, with the action and without it
@@ -327,10 +322,7 @@ def faring(
             if true:
                 one, other = one | a, other | b
         found[values] = frozenset([Kept(kept[rows[state][one]], kept[rows[state][other]]) for state in states])
-    least = _least(tuple(unknown), found)
-    if not left and len(machine.seen) < SEEN:
-        machine.seen[key] = least
-    return least
+    return _least(tuple(unknown), found)
 
 
 def _least(scope: tuple[str, ...], rows: Mapping[tuple[bool, ...], frozenset[Kept]]) -> Fares:
@@ -423,7 +415,7 @@ class Followed:
 
 
 GAINS = {frozenset((Kept(a, b),)): int(a) - int(b) for a in (True, False) for b in (True, False)}
-UNSURE = 2  # of a rule that may fare in several ways
+LAWFUL = {fares: 0 for fares in GAINS if all(one.taken for one in fares)}  # of a physical rule that is surely kept
 AGAINST, FOR = 1, 2  # hard rules that only leaving the action keeps, or only taking it: D is infinite
 
 
@@ -473,9 +465,9 @@ def _closed(apart: Sequence[tuple[str, float, int]]) -> Inference:
     return Inference(value, value, "decisive" if apart else "indecisive", violated)
 
 
-class Known:
-    """A circuit made ready for steps of which all that it reads is known: a rule's difference is looked up by where its
-    automaton is and by the truths of its predicates as one number, and worked out (`faring`) the first time.
+class Ready:
+    """A circuit made ready: how each rule fares is looked up by where its automaton is and by what is true and what is
+    not known of its predicates, as numbers, and worked out (`faring`) the first time.
 
     `places` say where in `at` each rule's states stand; `left` as of `faring`.
     """
@@ -487,43 +479,41 @@ class Known:
         places: Mapping[str, int],
         left: Mapping[str, bool | None] = NONE,
     ) -> None:
-        self.action, self.left = circuit.action, left
-        rules = [*zip(circuit.rules, circuit.weights, strict=True), *((law, None) for law in circuit.laws)]
-        named = {name for rule, _ in rules for name in rule.predicates if name != self.action}
+        self.circuit, self.left = circuit, left
+        weighed = zip(circuit.rules, circuit.weights, strict=True)
+        rules = [*((rule, weight, GAINS) for rule, weight in weighed), *((law, 0.0, LAWFUL) for law in circuit.laws)]
+        named = {name for rule, *_ in rules for name in rule.predicates if name != circuit.action}
         self.bits = {name: 1 << i for i, name in enumerate(sorted(named))}
         self.rules = [
-            (rule.id, weight, places[rule.id], machines[rule.id], sum(self.bits.get(n, 0) for n in rule.predicates), {})
-            for rule, weight in rules
+            (rule.id, *rest, places[rule.id], machines[rule.id], sum(self.bits.get(n, 0) for n in rule.predicates), {})
+            for rule, *rest in rules
         ]
 
-    def infer(self, at: Sequence[frozenset[int]], step: Mapping[str, bool | None]) -> Inference | None:
-        """What `infer` says of the step from where the automata are; None where it has to be asked: something is not
-        known, or a physical rule is broken."""
-        true = 0
+    def infer(
+        self, at: Sequence[frozenset[int]], step: Mapping[str, bool | None], likely: Mapping[str, float] = NONE
+    ) -> Inference:
+        """What `infer` says of the step, from where the automata are."""
+        true = unknown = 0
         for name, bit in self.bits.items():
             if value := step.get(name):
                 true |= bit
             elif value is None:
-                return None
-        apart = []
-        for name, weight, place, machine, mask, seen in self.rules:
-            key = at[place], true & mask
-            gain = seen.get(key)
-            if gain is None:
-                gain = self._gain(machine, at[place], step, weight is None)
+                unknown |= bit
+        fares, apart, sure = {}, [], True
+        for name, weight, gains, place, machine, mask, seen in self.rules:
+            key = at[place], true & mask, unknown & mask
+            found = seen.get(key)
+            if found is None:
+                one = faring(machine, self.circuit.action, at[place], step, self.left)
+                found = one, gains.get(one)
                 if len(seen) < SEEN:
-                    seen[key] = gain
+                    seen[key] = found
+            fares[name], gain = found
             if gain:
-                if gain is UNSURE:
-                    return None
                 apart.append((name, weight, gain))
-        return _closed(apart)
-
-    def _gain(self, machine: Monitor | None, states: frozenset[int], step: Mapping[str, bool | None], law: bool) -> int:
-        """How much better a rule fares with the action taken, 0 of a physical rule that is kept."""
-        fares = faring(machine, self.action, states, step, self.left)
-        kept = 0 if fares in GAINS and all(one.taken for one in fares) else UNSURE
-        return kept if law else GAINS.get(fares, UNSURE)
+            elif gain is None:
+                sure = False
+        return _closed(apart) if sure else infer(self.circuit, fares, likely)
 
 
 def _joint(

@@ -84,7 +84,7 @@ class Shield:
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     places: Mapping[str, int] = field(init=False, repr=False, compare=False)
-    known: Mapping[tuple[str, str], circuit.Known] = field(init=False, repr=False, compare=False)
+    ready: Mapping[tuple[str, str], circuit.Ready] = field(init=False, repr=False, compare=False)
     hard: frozenset[str] = field(init=False, repr=False, compare=False)
     strict: frozenset[str] = field(init=False, repr=False, compare=False)  # acts whose circuits have hard rules
     looks_back: bool = field(init=False, repr=False, compare=False)
@@ -127,8 +127,8 @@ class Shield:
             _minded=heeded(self.predicates),
         )
         vars(self)["_reads"] = self._needed(known, spoken)
-        vars(self)["known"] = {
-            (action, tool): circuit.Known(c, machines, places, left if action in left else {})
+        vars(self)["ready"] = {
+            (action, tool): circuit.Ready(c, machines, places, left if action in left else {})
             for tool, actions in self.does.items()
             for left in [_left(self.made.get(tool, ()), ())]
             for action in actions
@@ -429,9 +429,9 @@ class ShieldWatch:
     def _circuit(
         self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
     ) -> Inference:
-        known = self.shield.known.get((c.action, step.calls[-1].tool)) if len(step.calls) == 1 and not likely else None
-        if known and (found := known.infer(self._at, told)):
-            return found
+        ready = self.shield.ready.get((c.action, step.calls[-1].tool)) if len(step.calls) == 1 else None
+        if ready:
+            return ready.infer(self._at, told, likely)
         fares = {r.id: self.faring(r.id, c.action, told, step) for r in (*c.rules, *c.laws)}
         return circuit.infer(c, fares, likely)
 
