@@ -313,6 +313,21 @@ def test_negative_names_are_told_from_words_that_begin_alike(name, expected):
     assert lint.negative(name) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "tools", "found"),
+    [
+        ("report_missing", ("report_missing_bird",), False),  # so the tool is called
+        ("no_report", ("report_missing_bird",), True),
+        ("no_report", ("no_report", "report_now"), True),  # one of them is not called so
+        ("not_confirmed", (), True),
+    ],
+)
+def test_a_word_that_the_tools_of_an_act_bear_denies_nothing(name, tools, found):
+    act = Predicate(name, "action", "", tools=tools)
+    ruleset = RuleSet((act,), (Rule("r", "", parse(f"ALWAYS NOT {name}"), "forbid"),))
+    assert bool(lint.negative_names(ruleset)) is found
+
+
 @pytest.mark.parametrize("name, expected", [("disconnect", False), ("unsubscribe", False), ("not_paying", True)])
 def test_what_is_done_is_no_denial_of_what_is_undone(name, expected):
     assert lint.negative(name, acts=True) == expected

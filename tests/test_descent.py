@@ -236,5 +236,8 @@ def test_a_hard_rule_keeps_its_weight_and_a_soft_one_is_pulled_to_its_own():
     assert fit.weights[0] == math.inf and fit.weights[1:] == pytest.approx((0.5, 1.0), abs=0.05)
     (free,) = descent.learn_all({"": data}, (0,), priors={"": (math.inf, 0.5, 1.0)}, epsilon=-0.4, margin=0.3)[""]
     assert free.weights[0] == math.inf and max(free.weights[1:]) < 0.5, "labels that say they are fine let both go"
+    priors, unsafe = {"": (1.0, 0.5, 1.0)}, examples([[-1, 0, 0], [0, -1, 0], [0, 0, -1]], [-1, -1, 1])
+    (pushed,) = descent.learn_all({"": unsafe}, (0,), priors=priors, epsilon=-0.8)[""]
+    assert pushed.weights[0] > 1 and pushed.weights[1] <= 0.5, "a soft one never grows: it would decide alone"
     nothing = Examples(np.zeros((0, 2)), np.zeros(0), "real")
     assert learn(nothing, priors={"": (math.inf, 0.5)}).weights == (math.inf, 0.5)

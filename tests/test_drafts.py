@@ -206,9 +206,11 @@ def test_what_an_author_is_told() -> None:
         "arguments": {"a": 1},
         "allowed": None,
     }
-    mistaken = synthesis._mistaken(Draft(BOOK, (Attempt("x", (Complaint("c", "m", (("a", 1),), True, "s"),)),)), {}, {})
+    mistaken = synthesis._mistaken(
+        Draft(BOOK, (Attempt("x", (Complaint("c", "m", (("age", 1), ("b", 2)), True, "s"),)),)), {}, {}
+    )
     assert mistaken["code"] == "x" and mistaken["signature"] == BOOK.signature
-    assert mistaken["complaints"] == [{"kind": "c", "text": "m", "arguments": {"a": 1}, "allowed": True}]
+    assert mistaken["complaints"] == [{"kind": "c", "text": "m", "arguments": {"age": 1}, "allowed": True}]
     first = examples.examples(BOOK)[0]
     assert mistaken["examples"][0] == synthesis._row("compliance", "", first.arguments, True)
 
@@ -304,11 +306,18 @@ def test_a_persons_part_is_written_from_the_rules() -> None:
     )
     assert synthesis.alone(made) == f"{head}{own}    return (True, 'allowed')\n"
     assert synthesis.joined(f"{head}    return (clerk, 'x')\n", made) == f"{head}{own}    return (clerk, 'x')\n"
-    assert synthesis.without(synthesis.alone(made), made) == f"{head}    return (True, 'allowed')\n"
-    assert synthesis.without(f"{head}{own}", made) == f"{head}    pass\n"
-    mine = f"{head}    if clerk:\n        return (False, 'c1')\n    return (True, 'x')\n"
-    assert synthesis.without(mine, made) == synthesis.without(synthesis.joined(mine, made), made) == mine
-    both = f"{head}    if clerk:\n        return (False, '{OWN[0]}')\n    else:\n        pass\n    return (True, 'x')\n"
+    asked = f"{synthesis.rest(made).signature}\n"  # of what the person's rules alone speak of, no author hears
+    assert asked == "def policy_delete_record(clerk: bool) -> Tuple[bool, str]:\n" != head
+    assert synthesis.without(synthesis.alone(made), made) == f"{asked}    return (True, 'allowed')\n"
+    assert synthesis.without(f"{head}{own}", made) == f"{asked}    pass\n"
+    mine = f"{asked}    if clerk:\n        return (False, 'c1')\n    return (True, 'x')\n"
+    whole = f"{head}{own}    if clerk:\n        return (False, 'c1')\n    return (True, 'x')\n"
+    assert synthesis.joined(mine, made) == whole and synthesis.without(whole, made) == mine
+    other = mine.replace("clerk: bool", "clerk: int")
+    assert other.partition("\n")[0] in synthesis.joined(other, made), "another signature is a check's to tell"
+    both = (
+        f"{asked}    if clerk:\n        return (False, '{OWN[0]}')\n    else:\n        pass\n    return (True, 'x')\n"
+    )
     assert synthesis.without(both, made) == both, "a person's part has no other side"
     for contract, needs in ((of(), False), (of("c1"), True), (of(*OWN), False), (made, True)):
         assert synthesis.authored(contract) is needs

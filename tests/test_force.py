@@ -72,6 +72,15 @@ def test_an_unknown_that_advice_alone_asks_for_holds_nothing_up_and_another_one_
     assert shield().decide(missing).decision == "undecided"
 
 
+@given(st.floats(0, 5), st.floats(0, 5))
+def test_a_soft_rule_denies_alone_whatever_was_learned_of_it_no_call(a, b):
+    made = shield("learned", -0.4, short=a, weekday=b)
+    assert max(made.circuits["send"].weights[:2]) <= FIRST["soft"]
+    for one in ({"short": False}, {"weekday": False}):
+        verdict = made.decide(sent(**one))
+        assert verdict.decision == "allow" and (a + b < 1e-9 or "against it" in verdict.reason)
+
+
 @given(st.floats(0, 5), st.floats(0, 5), st.floats(0, 5), st.floats(-1, 1, exclude_min=True))
 def test_no_weights_and_no_epsilon_outweigh_a_hard_rule(a, b, c, epsilon):
     made = shield("hard", epsilon, short=a, weekday=b, cleared=c)

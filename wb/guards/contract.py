@@ -209,6 +209,12 @@ class _Names:
     def __init__(self, tool: Tool, ruleset: RuleSet, state: tuple[Field, ...]) -> None:
         self.tool, self.ruleset = tool, ruleset
         self.schemas = {"state": schemas(state), tool.name: schemas(tool.arguments)}
+        self.said = {
+            (owner, one.name): one.description
+            for owner, fields in (("state", state), (tool.name, tool.arguments))
+            for one in fields
+            if one.description
+        }
         self.parameters: dict[object, Parameter] = {}
 
     def expression(self, formula: Formula) -> str:
@@ -421,7 +427,7 @@ class _Names:
                 (owner, field, measure, kind),
                 f"count_{name}" if measure == "count" else name,
                 kind,
-                f"{measure} of {owner}.{field}",
+                ": ".join((f"{measure} of {owner}.{field}", *filter(None, [self.said.get((owner, field))]))),
                 field=f"{owner}.{field}",
                 measure=measure,
                 loose=loose,

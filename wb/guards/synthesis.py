@@ -451,20 +451,25 @@ def _told(
         }
         for c in sentences.get(contract.tool, ())
     ]
+    own = rest(contract)
     return {
-        "signature": contract.signature,
-        "parameters": [_parameter(p) for p in contract.parameters],
+        "signature": own.signature,
+        "parameters": [_parameter(p) for p in own.parameters],
         "sentences": rows,
     }
 
 
 def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]], assumed: Assumed) -> dict[str, object]:
     """What an author is told of a draft: its own part of the code, and what that part must do."""
-    cases = examples.examples(rest(draft.contract))
+    own = rest(draft.contract)
+    cases, named = examples.examples(own), {p.name for p in own.parameters}
     return {
         **_told(draft.contract, sentences, assumed),
         "code": without(draft.source, draft.contract),
-        "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in draft.complaints],
+        "complaints": [
+            _row(c.check, c.message, tuple(one for one in c.arguments if one[0] in named), c.allowed)
+            for c in draft.complaints
+        ],
         "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in cases],
     }
 
@@ -508,9 +513,13 @@ def _attempt(reply: GuardCode | Unanswered, contract: Contract, disputed: Iterab
 
 
 def rest(contract: Contract) -> Contract:
-    """The contract without what a person decided: what an author is asked for."""
+    """The contract without what a person decided, and what only that speaks of: what an author is asked for."""
     own = _own(contract)
-    return replace(contract, items=tuple(item for item in contract.items if item not in own))
+    if not own:
+        return contract
+    items = tuple(item for item in contract.items if item not in own)
+    named = {node.id for one in items for node in ast.walk(ast.parse(one.condition)) if isinstance(node, ast.Name)}
+    return replace(contract, items=items, parameters=tuple(p for p in contract.parameters if p.name in named))
 
 
 def authored(contract: Contract) -> bool:
@@ -531,7 +540,20 @@ def of_rules(contract: Contract) -> str:
 
 def joined(source: str, contract: Contract) -> str:
     """An author's source with a person's part at its head; as it is where it is no function, which a check tells."""
-    return _headed(source, contract, _own(contract))
+    return _headed(_signed(source, rest(contract), contract), contract, _own(contract))
+
+
+def _signed(source: str, written: Contract, wanted: Contract) -> str:
+    """A source with the signature of another contract, where it has the one it was asked for; else as it is."""
+    if written.signature == wanted.signature:
+        return source
+    tree, function = _one_function(source)
+    if function is None or _signature(function) != written.signature:
+        return source
+    (shell,) = sandbox.parse(f"{wanted.signature}\n    pass\n").body
+    assert isinstance(shell, ast.FunctionDef)
+    function.args = shell.args
+    return _text(tree, source)
 
 
 def _headed(source: str, contract: Contract, items: Sequence[Item]) -> str:
@@ -559,7 +581,7 @@ def without(source: str, contract: Contract) -> str:
     if function is None:
         return source
     function.body = [statement for statement in function.body if not _decided(statement)] or [ast.Pass()]
-    return _text(tree, source)
+    return _signed(_text(tree, source), contract, rest(contract))
 
 
 def _own(contract: Contract) -> tuple[Item, ...]:

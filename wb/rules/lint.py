@@ -25,7 +25,7 @@ from wb.logic.decide import Word
 from wb.logic.facts import Comparison, Scalar
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
-from wb.rules.rule import Rule, RuleSet
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 Suspicion = Literal["polarity", "never_fires", "forbids_always", "negative_name", "two_meanings", "undecided"]
 NEGATION = re.compile(r"not|no|non|never|without|cannot|cant|lacks?|lacking|absent|missing")
@@ -146,7 +146,7 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
     as if it were so."""
     findings = []
     for predicate in ruleset.predicates:
-        if predicate.test is None and negative(predicate.name, acts=predicate.kind == "action"):
+        if predicate.test is None and negative(_own(predicate), acts=predicate.kind == "action"):
             rules = [rule for rule in ruleset.rules if predicate.name in rule.predicates]
             traces = [trace for rule in rules if (trace := _unrecorded(rule, predicate.name))]
             findings.append(
@@ -161,6 +161,12 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
                 )
             )
     return tuple(findings)
+
+
+def _own(predicate: Predicate) -> str:
+    """The name of a predicate without the words that each of its tools bears: a tool's own name denies nothing."""
+    borne = set.intersection(*({*tool.split("_")} for tool in predicate.tools)) if predicate.tools else set()
+    return "_".join(word for word in predicate.name.split("_") if word not in borne)
 
 
 def _unrecorded(rule: Rule, name: str) -> Word | None:

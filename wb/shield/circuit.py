@@ -95,7 +95,7 @@ def build(
     """The circuit of every action, from the ids of its rules (`cluster.by_action`) and its weights by rule id.
 
     Each circuit has weights of its own (theta_a); a rule without one weighs what its force says (`FIRST`), a hard rule
-    always, and a physical rule has none.
+    always, a soft rule no more than that, and a physical rule has none.
     """
     rules = {rule.id: rule for rule in ruleset.rules}
     found = {}
@@ -103,9 +103,18 @@ def build(
         mine = tuple(rules[i] for i in ids if rules[i].type == "action")
         weighed = (weights or {}).get(action, {})
         laws = tuple(rules[i] for i in ids if rules[i].type == "physical")
-        own = tuple(HARD if r.force == "hard" else weighed.get(r.id, FIRST[r.force]) for r in mine)
+        own = tuple(_weight(r, weighed) for r in mine)
         found[action] = Circuit(action, mine, own, laws)
     return found
+
+
+def _weight(rule: Rule, weighed: Mapping[str, float]) -> float:
+    """What a rule weighs: a hard one more than anything, a soft one at most what it weighed at first, whatever was
+    learned, so that none denies alone."""
+    if rule.force == "hard":
+        return HARD
+    weight = weighed.get(rule.id, FIRST[rule.force])
+    return min(weight, FIRST["soft"]) if rule.force == "soft" else weight
 
 
 def placed(

@@ -189,11 +189,18 @@ class _Steps:
             if not self.batch:
                 losses.append(value)
         losses.append(self._penalised(loss, free)[0])
-        return Fit(tuple(np.where(self._hard, HARD, np.logaddexp(0, free)).tolist()), tuple(losses), seed)
+        weights = np.minimum(np.where(self._hard, HARD, np.logaddexp(0, free)), self._most)
+        return Fit(tuple(weights.tolist()), tuple(losses), seed)
 
     @property
     def _hard(self) -> np.ndarray:
         return np.isinf(self.prior)
+
+    @property
+    def _most(self) -> np.ndarray:
+        """What each weight may come to: that of a soft rule, whose prior is below others', not over that, so that it
+        never decides alone."""
+        return np.where(self.prior < PRIOR, self.prior, np.inf)
 
     def _parts(self, loss: Loss, rng: np.random.Generator) -> Iterator[Loss]:
         """What each step of an epoch learns from: every example once."""
