@@ -48,19 +48,15 @@ def reading(folder: Path, clauses: Path, name: str) -> gold.Reading:
     return gold.Reading(source, found, ruleset, ruleset, accounts)
 
 
-def came(of: gold.Reading) -> dict[str, str]:
-    """The best that any rule in force came to for each gold rule; those of which none speaks are left out."""
-    best: dict[str, str] = {}
-    for row in gold.judge(of, of.kept):
-        for id, verdict in row.came.items():
-            order = ("inverted", "over", "misread", "right")
-            if id not in best or order.index(verdict) > order.index(best[id]):
-                best[id] = verdict
-    return best
+def decided(of: gold.Reading) -> dict[str, str]:
+    """The decision on the last call of each run of the gold by the rules alone: what a dropped rule demanded is still
+    demanded by what implies it."""
+    guard = airline.guarded(of.source.name, of.source.toolbox, of.kept)
+    return {k: guard.session().replay(one.events)[-1].decision for k, one in gold.runs(of.source.name).items()}
 
 
 def main() -> None:
-    """Figures before and after of each document, and every gold rule of which another thing came."""
+    """Figures before and after of each document, and every call of the gold that is decided otherwise."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--policy", required=True)
@@ -75,10 +71,10 @@ def main() -> None:
             print(label, sentences.counted(state.accounts), "lost", len(gold.lost(state)))
             print("  in force:", gold.figures(state, state.kept))
             print("  calls, with the open sentences:", gold.in_force(state))
-        before, after = map(came, states)
-        for id in sorted({*before, *after}):
-            if before.get(id) != after.get(id):
-                print(f"  {id}: {before.get(id, 'not in force')} -> {after.get(id, 'not in force')}")
+        before, after = map(decided, states)
+        for run in before:
+            if before[run] != after[run]:
+                print(f"  {run}: {before[run]} -> {after[run]}")
         if asked.rules:
             for row in gold.judge(states[-1], states[-1].kept):
                 print(f"  {row.verdict:8} {row.by:5} {dict(row.came)} {row.rule.text[:90]}")
