@@ -14,6 +14,7 @@ from wb.domain.tools import Toolbox
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.offline import engine, reader
+from wb.rules import sentences
 from wb.rules.extract import Parse
 from wb.rules.rule import RuleDraft
 
@@ -363,3 +364,23 @@ def test_a_guard_is_written_from_the_sentences_by_the_same_parse() -> None:
     exec(reply["code"], space)
     guard = space["guard"]
     assert [guard(3, True), guard(4, True), guard(3, False)] == [(True, "allowed"), (False, "s1"), (False, "s2")]
+
+
+BIRDS = {"weigh_bird": "Weigh a bird.", "fly_bird": "Fly a bird.", "book_session": "Book a session for visitors."}
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [  # what nouns alone name may be about any act: all that change something are held
+        ("Nobody under fourteen handles a bird without a guardian beside them.", {"fly_bird", "book_session"}),
+        ("A bird in moult is neither exercised nor handed to visitors.", {"fly_bird", "book_session"}),
+        ("Nobody may fly a bird whose jesses are, as the falconer says, worn or so.", {"weigh_bird", "fly_bird"}),
+    ],
+)
+def test_an_open_sentence_holds_what_it_names_by_an_act_and_else_all_that_changes_something(tmp_path, said, held):
+    (tmp_path / "policy.md").write_text(f"# Birds\n\n{said}\n", "utf-8")
+    rows = [{**tool(name, about), "mutating": name != "weigh_bird"} for name, about in BIRDS.items()]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": rows}), "utf-8")
+    source = policy.load(tmp_path)
+    (account,) = [row for row in sentences.classify(source, reader.extracted(source)).accounts if row.cls == "open"]
+    assert {*account.tools} == held

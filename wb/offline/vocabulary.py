@@ -98,14 +98,22 @@ def changing(toolbox: Toolbox) -> frozenset[str]:
 
 
 def about(text: str, toolbox: Toolbox) -> tuple[str, ...]:
-    """The tools that a text may speak of: by all the things in a tool's name, or all of a keyword of several words."""
-    said, found = {*map(root, lexicon.tokens(text))}, []
+    """The tools that a text may speak of: by all the things in a tool's name, or all of a keyword of several words.
+
+    None where no tool's own verb is among its words: things alone do not tell which act is meant, and what is done to
+    them may be done by a tool that does not name them.
+    """
+    said, found, meant = {*map(root, lexicon.tokens(text))}, [], False
+    verbs = said.union(*(_SYNONYMS.get(word, ()) for word in said))
     for tool in toolbox.tools:
         first, *things = map(root, lexicon.tokens(tool.name))
-        named = things and {*things} <= said
-        if named or any(len(k) > 1 and k <= said for k in tool_words(tool).keywords) or (not things and first in said):
+        known = tool_words(tool)
+        named = bool(things) and {*things} <= said
+        spoken = any(len(k) > 1 and k <= said for k in known.keywords) or (not things and first in said)
+        if named or spoken:
             found.append(tool.name)
-    return tuple(found)
+            meant |= spoken or not verbs.isdisjoint({first, *known.verbs})
+    return tuple(found) if meant else ()
 
 
 # ---- acts -------------------------------------------------------------------------------------

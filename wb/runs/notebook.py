@@ -125,7 +125,9 @@ def declared(names: Iterable[str], known: Iterable[str]) -> None:
     known = sorted({*known})
     for name in names:
         if name not in known:
-            raise NotebookError(f"a parameter must be one of {known}; no notebook declares {name!r} among those that run")
+            raise NotebookError(
+                f"a parameter must be one of {known}; no notebook declares {name!r} among those that run"
+            )
 
 
 def typed(notebook: Notebook, name: str, text: str) -> object:
