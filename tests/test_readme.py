@@ -186,6 +186,7 @@ EXECUTED = {
     "python -m wb.bench.st_webagentbench": "test_st_webagentbench.py",
     "python -m wb.bench.assebench": "test_assebench.py",
     "python -m wb.bench.eicu": "test_eicu.py",
+    "python -m wb.bench.asb": "test_asb.py",
     "wb weigh": "test_weighing.py",
     "python tests/bench/planted_readings.py": "test_planted_readings.py",
     "wb run --policy shopping -p runs=": "test_tables.py",
@@ -213,7 +214,8 @@ def declared() -> set[str]:
 
 def mistake(command: str) -> str | None:
     """What is wrong with a command, read by the parsers that it would meet; None where nothing is."""
-    words = shlex.split(re.sub(r"^(?:[A-Z_]+=\S+ )+", "", command).replace("…", ""))
+    plain = re.sub(r" > [\w./-]+$", "", re.sub(r"^(?:[A-Z_]+=\S+ )+", "", command))  # variables, and where it is kept
+    words = shlex.split(plain.replace("…", ""))
     if words[:2] == ["python3", "go.py"]:
         named = re.search(r"command not in \((.*?)\)", (ROOT / "go.py").read_text("utf-8"))[1]
         return None if f'"{words[2]}"' in named else f"go.py has no {words[2]}"
