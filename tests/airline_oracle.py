@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wb.bench.guard_tests import GuardTest
-from wb.bench.tau_database import Database
+from wb.bench.service import Records
 from wb.domain.events import Say
 from wb.domain.trace import Call
 
@@ -18,8 +18,8 @@ FREE = {"regular": (0, 1, 2), "silver": (1, 2, 3), "gold": (2, 3, 3)}
 CABINS = ("basic_economy", "economy", "business")
 
 
-def status(database: Database, leg: Mapping[str, Any]) -> str:
-    return database.flights[leg["flight_number"]]["dates"][leg["date"]]["status"]
+def status(database: Records, leg: Mapping[str, Any]) -> str:
+    return database["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
 
 
 def kinds(user: Mapping[str, Any], paid: list[str]) -> list[str]:
@@ -31,20 +31,20 @@ def charged_right(user: Mapping[str, Any], cabin: str, people: int, given: Mappi
     return given["nonfree_baggages"] == max(0, given["total_baggages"] - free)
 
 
-def ends(database: Database, legs: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    flights = [database.flights[leg["flight_number"]] for leg in legs]
+def ends(database: Records, legs: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    flights = [database["flights"][leg["flight_number"]] for leg in legs]
     return flights[0]["origin"], flights[-1]["destination"]
 
 
-def stops(database: Database, legs: Sequence[Mapping[str, Any]]) -> set[str]:
-    return {database.flights[leg["flight_number"]]["destination"] for leg in legs}
+def stops(database: Records, legs: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {database["flights"][leg["flight_number"]]["destination"] for leg in legs}
 
 
-def broken(test: GuardTest, database: Database) -> set[str]:
+def broken(test: GuardTest, database: Records) -> set[str]:
     """The items of kind before_call, and those on cancelling and worth, that the call breaks."""
     given: Any = test.call.arguments
-    row = database.reservations.get(given.get("reservation_id"), {})
-    user = database.users[given.get("user_id") or row["user_id"]]
+    row = database["reservations"].get(given.get("reservation_id"), {})
+    user = database["users"][given.get("user_id") or row["user_id"]]
     said = " ".join(what.text for what in test.history if isinstance(what, Say) and what.role == "user").lower()
     changed = any(isinstance(what, Call) and not what.tool.startswith(("get_", "search_")) for what in test.history)
     match test.call.tool:
@@ -89,7 +89,7 @@ def broken(test: GuardTest, database: Database) -> set[str]:
                 "unflown": all(status(database, leg) not in ("flying", "landed") for leg in row["flights"]),
             }
         case _:
-            trip = next(database.reservations[name] for name in user["reservations"] if name.lower() in said)
+            trip = next(database["reservations"][name] for name in user["reservations"] if name.lower() in said)
             off = {status(database, leg) for leg in trip["flights"]}
             worth, delay = given["amount"] / len(trip["passengers"]), "delayed" in off
             found = {

@@ -11,7 +11,7 @@ from airline_oracle import broken
 from bench import airline
 from conftest import ROOT
 
-from wb.bench import guard_tests, tau_database
+from wb.bench import guard_tests, service
 from wb.bench.guard_tests import GuardTest
 from wb.domain import policy
 from wb.domain.events import Say
@@ -20,7 +20,7 @@ from wb.guards.runtime import CallGuard
 from wb.rules import decisions, sentences
 
 FOLDER = ROOT / "policies" / "airline"
-DATABASE = tau_database.load(FOLDER / "database.json")
+SERVICE = service.load(FOLDER)
 TESTS = guard_tests.load(FOLDER / "guard_tests.yaml")
 TROUBLED = ("ana_ruiz_1107", "finn_larsen_6652", "mara_silva_1423", "petra_kovacs_1756", "rosa_marin_1978")
 CABINS = ("basic_economy", "economy", "business")
@@ -44,15 +44,15 @@ def test_every_decision_is_about_a_sentence_as_it_now_stands() -> None:
 
 
 def test_the_guards_of_the_decisions_pass_every_test(guard: CallGuard) -> None:
-    rows = guard_tests.run(guard, TESTS, DATABASE)
+    rows = guard_tests.run(guard, TESTS, SERVICE)
     assert [(row.test.name, row.outcome, row.verdict.reason) for row in rows if row.outcome != "passed"] == []
     assert sum(row.named for row in rows) == 35  # the tier makes no difference: it is denied for what does
 
 
 def test_without_what_is_looked_up_no_call_is_allowed(guard: CallGuard) -> None:
     for test in TESTS:
-        session = guard.session(run=test.name, clock=lambda: DATABASE.now)
-        session.replay(event for event in guard_tests.history(test, DATABASE)[0] if isinstance(event.what, Say))
+        session = guard.session(run=test.name, clock=lambda: SERVICE.now)
+        session.replay(event for event in guard_tests.history(test, SERVICE)[0] if isinstance(event.what, Say))
         assert session.call(test.call.tool, test.call.arguments).decision != "allow", test.name
 
 
@@ -62,7 +62,7 @@ def some(one: random.Random, known: list[Any], many: int) -> list[Any]:
 
 def legs(one: random.Random, row: dict[str, Any] | None) -> list[dict[str, str]]:
     """Those of a reservation, often with one changed, or others."""
-    numbers, day = list(DATABASE.flights), f"2026-02-{one.randint(9, 15):02}"
+    numbers, day = list(SERVICE.records["flights"]), f"2026-02-{one.randint(9, 15):02}"
     if row is None or one.random() < 0.2:
         return [{"flight_number": number, "date": day} for number in some(one, numbers, one.randint(1, 2))]
     found = [{"flight_number": leg["flight_number"], "date": leg["date"]} for leg in row["flights"]]
@@ -72,10 +72,10 @@ def legs(one: random.Random, row: dict[str, Any] | None) -> list[dict[str, str]]
 
 
 def random_call(one: random.Random) -> Call:
-    user = DATABASE.users[one.choice(list(DATABASE.users))]
+    user = SERVICE.records["users"][one.choice(list(SERVICE.records["users"]))]
     means = [*user["payment_methods"], "gift_card_4101", "certificate_5801"]
     name = one.choice(user["reservations"])
-    row = DATABASE.reservations[name]
+    row = SERVICE.records["reservations"][name]
     people = [{"first_name": f"P{i}", "last_name": "Q", "dob": "1990-01-01"} for i in range(one.randint(1, 6))]
     bags = one.randint(0, 6)
     match one.choice(("book", "flights", "bags", "people", "cancel", "certificate")):
@@ -122,15 +122,15 @@ def random_call(one: random.Random) -> Call:
             return Call("update_reservation_passengers", {"reservation_id": name, "passengers": people[:3]})
         case "cancel":
             return Call("cancel_reservation", {"reservation_id": name})
-    user = DATABASE.users[one.choice(TROUBLED)]
+    user = SERVICE.records["users"][one.choice(TROUBLED)]
     return Call("send_certificate", {"user_id": user["user_id"], "amount": one.choice((50, 100)) * one.randint(1, 2)})
 
 
 def story(one: random.Random, call: Call) -> tuple[Say | Call, ...]:
     """A dialogue in which everything is said that has to be; the reason, a complaint and a change may be there."""
     given: Any = call.arguments
-    user = given.get("user_id") or DATABASE.reservations[given["reservation_id"]]["user_id"]
-    name = given.get("reservation_id") or one.choice(DATABASE.users[user]["reservations"])
+    user = given.get("user_id") or SERVICE.records["reservations"][given["reservation_id"]]["user_id"]
+    name = given.get("reservation_id") or one.choice(SERVICE.records["users"][user]["reservations"])
     why = one.choice(("the doctor forbids it", "I have other plans", "there is a hurricane"))
     wish = one.choice(("I want compensation.", "I want compensation.", "Thank you."))
     named = " ".join(
@@ -160,8 +160,8 @@ def test_random_calls_are_decided_as_an_oracle_decides_them(guard: CallGuard) ->
             tool=call.tool,
             arguments=call.arguments,
         )
-        wrong = broken(test, DATABASE)
-        verdict = guard_tests.tried(guard, test, DATABASE)
+        wrong = broken(test, SERVICE.records)
+        verdict = guard_tests.tried(guard, test, SERVICE)
         assert (verdict.decision == "deny") is bool(wrong), (call, wrong, verdict.reason)
         assert verdict.decision != "undecided", (call, verdict.reason)
         found[call.tool, verdict.decision] += 1

@@ -104,7 +104,7 @@ def test_a_plan_names_what_it_cannot_have() -> None:
         (one, *_) = experiment.plan(setting(name), BOTH, 1, FEW[:1])
         assert one.name == f"original/{named}/take_a_bag_off.1" and one.agent == name
     bare = live.Tasks((live.Task("a", "You want it.", ()),))
-    unscripted = Setting(made.policy, {}, bare, made.database, made.judge, "none")
+    unscripted = Setting(made.policy, {}, bare, made.service, made.judge, "none")
     with pytest.raises(live.TaskError, match="a model was required"):
         experiment.plan(unscripted, BOTH, 1)
 

@@ -14,7 +14,7 @@ import pytest
 from airline_oracle import broken
 from conftest import ROOT
 
-from wb.bench import guard_tests, tau_database
+from wb.bench import guard_tests, service
 from wb.bench.guard_tests import GuardTest, GuardTestError
 from wb.domain import tools
 from wb.domain.events import Asked, Result, Say
@@ -24,7 +24,7 @@ from wb.domain.validation import Validator
 FOLDER = ROOT / "policies" / "airline"
 TESTS = guard_tests.load(FOLDER / "guard_tests.yaml")
 BY_NAME = {test.name: test for test in TESTS}
-DATABASE = tau_database.load(FOLDER / "database.json")
+SERVICE = service.load(FOLDER)
 VALIDATOR = Validator(tools.parse((FOLDER / "tools.json").read_text("utf-8")))
 
 
@@ -68,7 +68,7 @@ class Same:
     ],
 )
 def test_a_guard_that_answers_alike_fails_what_it_should_not_say(verdict: Verdict, allow: str, deny: str) -> None:
-    outcomes = Counter((row.test.expect, row.outcome) for row in guard_tests.run(Same(verdict), TESTS, DATABASE))
+    outcomes = Counter((row.test.expect, row.outcome) for row in guard_tests.run(Same(verdict), TESTS, SERVICE))
     assert outcomes == {("allow", allow): 25, ("deny", deny): 36}
 
 
@@ -92,18 +92,18 @@ def test_a_denial_for_another_sentence_is_told_apart() -> None:
     test = BY_NAME["book_six_travellers"]
     for quote, named in ((test.sentence, True), ("Another sentence.", False)):
         verdict = Verdict("deny", "so it is", ("rule",), quotes=(quote,))
-        (tried,) = guard_tests.run(Same(verdict), [test], DATABASE)
+        (tried,) = guard_tests.run(Same(verdict), [test], SERVICE)
         assert tried.outcome == "passed" and tried.named is named
 
 
 @pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
 def test_what_happened_before_a_call_can_happen(test: GuardTest) -> None:
-    happened, after = guard_tests.history(test, DATABASE)
+    happened, after = guard_tests.history(test, SERVICE)
     said = [event.what for event in happened if isinstance(event.what, Say)]
     assert said == [what for what in test.history if isinstance(what, Say)]
     results = [event.what for event in happened if isinstance(event.what, Result)]
     assert len(results) == sum(isinstance(event.what, Asked) for event in happened)
-    assert not any(result.failed for result in results) and after.now == DATABASE.now
+    assert not any(result.failed for result in results) and after.now == SERVICE.now
 
 
 # What the tools themselves would refuse, whatever a guard says.
@@ -122,8 +122,8 @@ REFUSED = {
 @pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
 def test_the_tools_do_every_call_but_those_that_they_check_themselves(test: GuardTest) -> None:
     """So that sums, seats and balances are right, and nothing but the handbook speaks against a call."""
-    _, after = guard_tests.history(test, DATABASE)
-    answer = tau_database.call(after, test.call.tool, test.call.arguments or {})
+    _, after = guard_tests.history(test, SERVICE)
+    answer = after.call(test.call.tool, test.call.arguments)
     assert answer.failed is (test.name in REFUSED)
     assert not answer.failed or answer.value == f"Error: {REFUSED[test.name]}"
 
@@ -134,7 +134,7 @@ def test_the_tools_do_every_call_but_those_that_they_check_themselves(test: Guar
 @pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
 def test_a_violation_breaks_its_item_alone_and_a_compliant_call_none(test: GuardTest) -> None:
     words = {"confirm", "offer_insurance"}  # the dialogue alone tells
-    assert broken(test, DATABASE) == ({test.item} - words if test.expect == "deny" else set())
+    assert broken(test, SERVICE.records) == ({test.item} - words if test.expect == "deny" else set())
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ def test_text_that_is_no_yaml_is_refused_and_a_history_that_cannot_happen(tmp_pa
         guard_tests.load(path)
     path = written(tmp_path, ROW | {"history": [{"get_user_details": {"user_id": "nobody"}}]})
     with pytest.raises(GuardTestError, match="user not found"):
-        guard_tests.run(Same(Verdict("allow", "so it is")), guard_tests.load(path), DATABASE)
+        guard_tests.run(Same(Verdict("allow", "so it is")), guard_tests.load(path), SERVICE)
 
 
 def test_every_test_stands_on_a_database_of_its_own() -> None:
-    kept = json.dumps([DATABASE.users, DATABASE.reservations])
-    guard_tests.run(Same(Verdict("allow", "so it is")), TESTS, DATABASE)
-    assert json.dumps([DATABASE.users, DATABASE.reservations]) == kept
+    kept = json.dumps([SERVICE.records["users"], SERVICE.records["reservations"]])
+    guard_tests.run(Same(Verdict("allow", "so it is")), TESTS, SERVICE)
+    assert json.dumps([SERVICE.records["users"], SERVICE.records["reservations"]]) == kept

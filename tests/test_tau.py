@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, shared
 
-from wb.bench import tau, tau_database
+from wb.bench import live, service, tau
 from wb.domain import events, tools
 from wb.domain.events import Asked, Event, Lookup, Result, Run, Say, State, loads
 from wb.domain.jsonl import LineError
@@ -324,20 +324,19 @@ def test_a_checkout_is_read_whole(tmp_path: Path) -> None:
     found = tau.read(checkout(tmp_path))
     assert found.policy == "# Policy\n"
     assert [tool["function"]["name"] for tool in found.tools] == ["cancel_reservation", "list_all_airports"]
-    assert found.database.airports == {"BOS": "Boston", "SEA": "Seattle"}
-    assert found.database.now == "2024-05-15T15:00:00"
-    assert dict(found.database.users) == {"ann": {**USER, "reservations": ("R1",)}}
-    cancel = {"tool": "cancel_reservation", "arguments": {"reservation_id": "R1"}}
+    assert found.service.records["airports"] == {"BOS": "Boston", "SEA": "Seattle"}
+    assert found.service.now == "2024-05-15T15:00:00"
+    assert found.service.records["users"] == {"ann": {**USER, "reservations": ["R1"]}}
     assert found.tasks == (
-        {"user_id": "ann", "instruction": "Cancel it.", "actions": [cancel], "outputs": ["12"]},
-        {"user_id": "ann", "instruction": "Ask.", "actions": [], "outputs": []},
+        {"name": "task-0", "instruction": "Cancel it.", "expect": [{"cancel_reservation": {"reservation_id": "R1"}}]},
+        {"name": "task-1", "instruction": "Ask.", "expect": []},
     )
     assert [run.id for run in found.runs] == ["x-airline-tau-airline-3-1"]
 
 
 def test_each_recorded_call_is_done_again_and_compared(tmp_path: Path) -> None:
     found = tau.read(checkout(tmp_path))
-    rows = list(tau.replay(found.database, found.runs[0]))
+    rows = list(tau.replay(found.service, found.runs[0]))
     assert [(row.tool, row.differs) for row in rows] == [
         ("get_user_details", ("membership",)),
         ("cancel_reservation", ()),
@@ -353,14 +352,14 @@ def test_each_recorded_call_is_done_again_and_compared(tmp_path: Path) -> None:
 
 def test_a_call_is_told_the_records_as_the_calls_before_it_left_them(tmp_path: Path) -> None:
     found = tau.read(checkout(tmp_path))
-    run = tau.with_state(found.database, found.runs[0])
+    run = tau.with_state(found.service, found.runs[0])
     states = [event.what.values for event in run.events if isinstance(event.what, State)]
     assert [state["reservation"] and state["reservation"].get("status") for state in states] == [None, None]
     assert states[0]["reservation"]["reservation_id"] == "R1" and states[1]["reservation"] is None
     looked = [event.what for event in run.events if isinstance(event.what, Lookup)]
     assert [one.tool for one in looked] == ["get_user_details", "get_reservation_details"]
     again = Run(run.id, (*run.events, Event(run.id, Asked(Call("cancel_reservation", {"reservation_id": "R1"})))))
-    last = [event.what for event in tau.with_state(found.database, again).events if isinstance(event.what, State)][-1]
+    last = [event.what for event in tau.with_state(found.service, again).events if isinstance(event.what, State)][-1]
     assert last.values["reservation"]["status"] == "cancelled"
 
 
@@ -370,8 +369,11 @@ def test_the_checkout_s_command_writes_what_wb_reads(tmp_path: Path, capsys: pyt
     assert "2 of 3 results are equal" in capsys.readouterr().out
     box = tools.parse((out / "tools.json").read_text("utf-8"))
     assert {tool.name: tool.mutating for tool in box.tools} == {"cancel_reservation": True, "list_all_airports": False}
-    assert tau_database.load(out / "database.json").users["ann"]["membership"] == "gold"
-    assert json.loads((out / "tasks.json").read_text("utf-8"))[0]["actions"][0]["tool"] == "cancel_reservation"
+    assert service.records(out / "database.json")["users"]["ann"]["membership"] == "gold"
+    tasks = live.load(out / "tasks.yaml")
+    assert (tasks.tasks[0].expect[0].tool, tasks.tasks[0].kind) == ("cancel_reservation", "not said")
+    assert tasks.ends == {"transfer_to_human_agents"}
+    assert (out / "service.yaml").read_bytes() == (ROOT / "policies" / "airline" / "service.yaml").read_bytes()
     (run,) = events.read(out / "runs.jsonl")
     assert sum(isinstance(event.what, Asked) for event in run.events) == 3
     assert tau.main([str(tmp_path), str(out)]) == 1
@@ -389,11 +391,6 @@ def test_the_checkout_s_command_writes_what_wb_reads(tmp_path: Path, capsys: pyt
             "tasks_test_py",
             "TASKS = [Task(user_id='a', instruction='', actions=[run()])]",
             "a literal was required",
-        ),
-        (
-            "tasks_test_py",
-            "TASKS = [Task(user_id='a', instruction='', actions=[], outputs=5)]",
-            "outputs: Input should be a valid list",
         ),
         ("tasks_test_py", "TASKS = []", "a list of tasks was required"),
         ("x_airline_json", "{}", "x-airline.json: : Input should be a valid tuple"),
@@ -429,8 +426,8 @@ def test_records_are_read_from_lines_too(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "flights.jsonl.gz", "wt") as file:
         file.write(json.dumps({"flight_number": "A1", "dates": {}}))
     found = tau.database(tmp_path)
-    assert "user_id" not in found.users["ann"] and found.flights["A1"]["flight_number"] == "A1"
-    assert found.reservations["R1"]["reservation_id"] == "R1"
+    assert "user_id" not in found.records["users"]["ann"] and found.records["flights"]["A1"]["flight_number"] == "A1"
+    assert found.records["reservations"]["R1"]["reservation_id"] == "R1"
     (tmp_path / "users.jsonl").write_text("{}", "utf-8")
     with pytest.raises(LineError, match="'user_id' were required"):
         tau.database(tmp_path)
@@ -460,13 +457,14 @@ def test_the_records_before_each_call_are_those_that_its_label_was_made_from() -
             [event.what.values for event in one.events if isinstance(event.what, State)]
             for one in (run, tau.with_state(database, bare))
         ]
-        assert [list(tau_database.differences(*pair)) for pair in zip(given, found, strict=True)] == [[]] * len(given)
+        assert [list(service.differences(*pair)) for pair in zip(given, found, strict=True)] == [[]] * len(given)
         checked += len(given)
     assert checked == 115
 
 
 def test_a_result_that_answers_no_call_counts_for_nothing(tmp_path: Path) -> None:
     run = Run("r", (Event("r", Asked(Call("think", {"thought": "?"}), None, "a")), Event("r", Result("", False, "a"))))
-    assert [row.differs for row in tau.replay(tau_database.Database(""), run)] == [()]
-    silent = tau.replay(tau_database.Database(""), Run("r", run.events[:1]))
+    empty = service.made(tau.SERVICE, {"now": "", "users": {}})
+    assert [row.differs for row in tau.replay(empty, run)] == [()]
+    silent = tau.replay(empty, Run("r", run.events[:1]))
     assert list(tau.report(silent)) == ["all calls: 0 of 0 results are equal"]

@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from bench import airline, gold, retail, sessions
 
-from wb.bench import compare, evaluate, guard_tests, mind2web, tau_database
+from wb.bench import compare, evaluate, guard_tests, mind2web, service
 from wb.domain import policy
 from wb.domain.trace import permitted
 from wb.guards import nagini, synthesis, veriguard
@@ -97,7 +97,7 @@ def airline_decisions() -> Figures:
     ruleset = decisions.own(decisions.load(decisions.place(folder), source), source.toolbox)
     guard = airline.guarded("airline", source.toolbox, ruleset)
     tests = guard_tests.load(folder / "guard_tests.yaml")
-    rows = guard_tests.run(guard, tests, tau_database.load(folder / "database.json"))
+    rows = guard_tests.run(guard, tests, service.load(folder))
     return {"passed": sum(row.outcome == "passed" for row in rows), "tests": len(tests)}
 
 

@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from bench import airline
 
 from wb import paths
-from wb.bench import guard_tests, tau_database
+from wb.bench import guard_tests, service
 from wb.domain import policy as documents
 from wb.guards import contract, evidence, runtime
 from wb.guards.runtime import CallGuard
@@ -59,7 +59,7 @@ def main() -> None:
     if "--prove" in sys.argv:
         return prove()
     proved = "--proved" in sys.argv
-    database = tau_database.load(FOLDER / "database.json")
+    database = service.load(FOLDER)
     tests = guard_tests.load(FOLDER / "guard_tests.yaml")
     with tempfile.TemporaryDirectory() as place:
         bare = Path(place) / "airline"

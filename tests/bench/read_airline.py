@@ -34,7 +34,8 @@ import yaml
 from bench import airline, guard_tests
 
 import wb
-from wb.bench import recorded, tau, tau_database
+from wb.bench import recorded, service, tau
+from wb.bench.service import Service
 from wb.build import Built
 from wb.domain import events
 from wb.domain import policy as documents
@@ -57,6 +58,8 @@ SAID = {  # what the labels call a violation, and the sentences that say so, by 
     "cancel_not_flown": ("fe50df45ab17",),
 }
 CONSENT, TRIP, GROUNDS = "678b8d81046f", "5e9f89970a29", "02fe2e46fbd0"
+
+CHANGING = service.made(tau.SERVICE, {"now": "", "users": {}}).changing
 
 
 @dataclass(frozen=True)
@@ -189,16 +192,16 @@ def solutions() -> tuple[tuple[int, Run], ...]:
     return tuple((task, _solved(f"gold-{task}", row, database)) for task, row in sorted(tasks.items()))
 
 
-def _solved(name: str, row: Mapping[str, Any], database: tau_database.Database) -> Run:
+def _solved(name: str, row: Mapping[str, Any], began: Service) -> Run:
     happened: list[Any] = [Say("user", row["instruction"])]
     for number, action in enumerate(row["gold_actions"]):
         call, now = Call(action["name"], action["kwargs"]), f"{name}-{number}"
-        if call.tool in tau_database.CHANGING:
-            state = State(tau_database.before(database, call))
+        if call.tool in began.changing:
+            state = State(began.observable(call, tau.BEFORE))
             happened += [state, *tau.looked_up(state)]
-        answer = tau_database.call(database, call.tool, call.arguments)
+        answer = began.call(call.tool, call.arguments)
         happened += [Asked(call, None, now), Result(answer.value, answer.failed, now)]
-        database = answer.database
+        began = answer.after
     step, events = 0, []
     for what in happened:
         events.append(Event(name, what, step, tau.TIME))
@@ -216,7 +219,7 @@ def conflicts(judge: CallGuard) -> Iterator[Conflict]:
                 state = event.what.values
             elif isinstance(event.what, Asked):
                 verdict = next(verdicts).verdict
-                if event.what.call.tool in tau_database.CHANGING and verdict.decision != "allow":
+                if event.what.call.tool in CHANGING and verdict.decision != "allow":
                     yield Conflict(task, event.what.call, verdict, shown(state))
 
 
@@ -329,7 +332,7 @@ def main() -> None:
 def _print_conflicts(judge: CallGuard) -> None:
     known, found = listed(), tuple(conflicts(judge))
     actions = [e for _, run in solutions() for e in run.events if isinstance(e.what, Asked)]
-    changing = sum(event.what.call.tool in tau_database.CHANGING for event in actions)
+    changing = sum(event.what.call.tool in CHANGING for event in actions)
     print(f"  of {changing} actions of the solutions that change records, {len(found)} are not allowed:")
     for one in found:
         mark = known.get(one.key, "not in the data's list")

@@ -141,6 +141,12 @@ def line(name: str, which: str, found: Sequence[Item]) -> str:
     return f"{len(found):3} items; P R F1 FRI exact {next(told)}, overlap {next(told)}"
 
 
+def strange(name: str, which: str, found: Sequence[Item]) -> int:
+    """How many references lie in the other text."""
+    at = texts(name)[which][1]
+    return sum(not at <= one.start < at + len(source(name).text) for item in found for one in item.references)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ask", type=Path, default=REPLIES, help="a folder of questions and replies")
@@ -152,12 +158,16 @@ def main() -> None:
             if which in readers:
                 made = mapped(name, which, o.ask)
                 waits = sum("no reply: paste" in one.reason for one in made.refused)
-                print(f"{'':31} model   {line(name, which, made.items)}; refused {len(made.refused)}, wait {waits}")
+                print(
+                    f"{'':31} model   {line(name, which, made.items)}; of the other text {strange(name, which, made.items)}, wait {waits}"
+                )
     if o.steps:
         for n in range(1, len(STEPS) + 1):
             made = mapped("airline", "as it stands", o.ask, STEPS[:n])
             waits = sum("no reply: paste" in one.reason for one in made.refused)
             print(f"airline  to {STEPS[n - 1]:13} {line('airline', 'as it stands', made.items)}; wait {waits}")
+            if waits:  # what comes after depends on it
+                break
 
 
 if __name__ == "__main__":

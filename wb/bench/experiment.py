@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from wb import paths
-from wb.bench import guard_tests, live, tau_database
+from wb.bench import live, service
 from wb.bench.live import Agent, Bounds, Strategy, Task, TaskError, Tasks, User, World
-from wb.bench.tau_database import Database
+from wb.bench.service import Service
 from wb.domain import jsonl
 from wb.domain.judging import Judge
 from wb.domain.policy import Policy
@@ -46,7 +46,7 @@ from wb.rules.items import Item
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)  # in the order of the paper
 KINDS = ("violating", "complying", "not said")  # of wishes, see `live.Task.kind`
 RESULTS = "results.json"
-SOURCES = ("policy.md", "tools.json", "decisions.yaml", "tasks.yaml", "tasks.json", "database.json")
+SOURCES = ("policy.md", "tools.json", "decisions.yaml", "tasks.yaml", "service.yaml", "database.json")
 HOW = (
     "no live runs were given: `wb live POLICY --model NAME --trials N` makes some and names its results, "
     "-p live=RESULTS.json shows them here"
@@ -163,7 +163,7 @@ class Setting:
     policy: Policy
     sources: Mapping[str, str]
     tasks: Tasks
-    database: Database
+    service: Service
     judge: Judge
     guards: str
     mapped: tuple[Item, ...] = ()
@@ -202,20 +202,22 @@ def setting(
     turns: int = live.TURNS,
     on_refusal: Refusing = REFUSALS[0],
 ) -> Setting:
-    """The setting of a policy's folder, with the tasks and the database that stand there.
+    """The setting of a policy's folder, with the tasks, tools and records that stand there.
 
     Raises:
         TaskError: there are no tasks, or they are not what they must be.
-        DatabaseError: the database is not what it must be.
-        OSError: there is none.
+        ServiceError: tools or records are not what they must be.
+        OSError: a file is not there.
         ValueError: one of agent and user is to be a model and the other one a script.
     """
     if (model == OFFLINE) is not (user_model == OFFLINE):
         raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
     here = paths.folder(place)
-    listed, database = live.load(live.place(here)), tau_database.load(here / guard_tests.DATABASE)
+    if missing := [name for name in (live.FILE, service.FILE, service.DATABASE) if not (here / name).is_file()]:
+        raise TaskError(f"{here}: {live.FILE}, {service.FILE} and {service.DATABASE} were required; {missing} missing")
     beside = (tuple(mapped), model, user_model, Bounds(turns=turns), on_refusal)
-    return Setting(source, sources(place), listed, database, judge, guards, *beside)
+    listed, began = live.load(here / live.FILE), service.load(here)
+    return Setting(source, sources(place), listed, began, judge, guards, *beside)
 
 
 class Planned(NamedTuple):
@@ -268,7 +270,7 @@ def plan(setting: Setting, strategies: Sequence[Strategy], many: int, names: Seq
         raise TaskError(f"names of tasks were required, of {sorted(known)}; got {unknown}")
     chosen = [known[name] for name in dict.fromkeys(names)] or list(known.values())
     for one in chosen:
-        live.expected(one, setting.database)
+        live.expected(one, setting.service)
     if setting.model != OFFLINE:
         order = [(number, strategy) for number in range(1, many + 1) for strategy in strategies]
         return tuple(Planned(strategy, setting.model, one, number) for number, strategy in order for one in chosen)
@@ -394,7 +396,7 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, mod
     if stop.is_set():
         raise _Stopped
     here, began = place / one.name, time.monotonic()
-    replies, world, record, log = here / "replies", World(setting.database), io.StringIO(), io.StringIO()
+    replies, world, record, log = here / "replies", World(setting.service), io.StringIO(), io.StringIO()
     replies.mkdir(parents=True, exist_ok=True)
     enforced = one.strategy == "toolguards"
     told = {"record": record, "log": log, "observe": not enforced, "on_refusal": setting.on_refusal}
@@ -402,7 +404,7 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, mod
     act, say = _speakers(setting, one, replies, stop, models)
     ends, bounds = setting.tasks.ends, setting.bounds
     talk = live.converse(world, session, act, say, ends=ends, bounds=bounds, tokens=lambda: _spent(replies)[1])
-    differs = live.graded(one.task, setting.database, talk.database)
+    differs = live.graded(one.task, setting.service, talk.service)
     decisions = [json.loads(line)["decision"] for line in log.getvalue().splitlines()]
     refused = sum(decision != "allow" for decision in decisions)
     queries, tokens = _spent(replies)
@@ -439,7 +441,7 @@ def _speakers(
     ours, theirs = (client.LLM(model.recording_in(replies)) for model in models)
     source = setting.policy
     remind = live.reminder(one.strategy, source.text, setting.mapped)
-    act = live.agent(ours, source.text, source.toolbox, setting.database.now, remind)
+    act = live.agent(ours, source.text, source.toolbox, setting.service.now, remind)
     say = live.user(theirs, one.task.instruction)
 
     def unless_stopped[R](speak: Callable[[Sequence[live.Message]], R], messages: Sequence[live.Message]) -> R:

@@ -5,8 +5,8 @@ about, `expect` (allow or deny), the `sentence` that a denied call breaks, `hist
 names the test that is to be decided the other way.  The history is a list of one-key objects: `user` and `assistant`
 are texts, any other key is a tool with its arguments, whose call was done.
 
-Each test runs in a session of its own on a database of its own (`wb.bench.tau_database`): what the history calls is
-done there, read-only tools answer from it, its clock is the session's.  The guard judges the last call alone; what
+Each test runs in a session of its own on a service of its own (`wb.bench.service`): what the history calls is done
+there, read-only tools answer from it, its clock is the session's.  The guard judges the last call alone; what
 came before happened, whatever it says of it.
 """
 
@@ -21,19 +21,17 @@ from typing import Annotated, Any, Literal
 import pydantic
 
 from wb import paths
-from wb.bench import tau_database
-from wb.bench.tau_database import Database
-from wb.domain import jsonl, toolfile
+from wb.bench import service
+from wb.bench.service import Service, content, fitting
 from wb.domain.events import Asked, Event, Label, Result, Say, State
 from wb.domain.jsonl import Strict
 from wb.domain.judging import Judge
 from wb.domain.session import Session
-from wb.domain.tools import ToolError
 from wb.domain.trace import Call, Verdict
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
 SPEAKERS = ("user", "assistant")
-FILE, DATABASE = "guard_tests.yaml", "database.json"
+FILE = "guard_tests.yaml"
 
 
 class GuardTestError(ValueError):
@@ -127,60 +125,40 @@ def load(path: str | Path) -> tuple[GuardTest, ...]:
     return rows
 
 
-def content(path: str | Path, error: type[ValueError]) -> Any:
-    """The content of a file of YAML or JSON, lists as tuples; raises the error where it is neither."""
-    try:
-        return toolfile.document(Path(path).read_bytes(), str(path))
-    except ToolError as problem:
-        raise error(str(problem)) from None
+def run(judge: Judge, tests: Iterable[GuardTest], began: Service) -> tuple[Tried, ...]:
+    """The guard's verdict on the call of every test, each on the service as it is at first."""
+    return tuple(Tried(test, tried(judge, test, began)) for test in tests)
 
 
-def fitting[T](form: type[T], content: object, where: object, error: type[ValueError]) -> T:
-    """The content, if it is of that form; raises the error where it does not fit, with the first place."""
-    try:
-        return pydantic.TypeAdapter(form).validate_python(content)
-    except pydantic.ValidationError as problems:
-        problem = problems.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise error(f"{where}: {place}: {problem['msg']}; got {jsonl.shown(problem['input'])}") from None
-
-
-def run(judge: Judge, tests: Iterable[GuardTest], database: Database) -> tuple[Tried, ...]:
-    """The guard's verdict on the call of every test, each on the database as it is at first."""
-    return tuple(Tried(test, tried(judge, test, database)) for test in tests)
-
-
-def tried(judge: Judge, test: GuardTest, database: Database) -> Verdict:
+def tried(judge: Judge, test: GuardTest, began: Service) -> Verdict:
     """The guard's verdict on the call of one test.
 
     Raises:
         GuardTestError: a call of the history is one that the tools refuse.
     """
-    events, after = history(test, database)
-
-    ask, now = tau_database.answering(lambda: after), lambda: after.now
-    session = Session(judge, run=test.name, ask=ask, clock=now, ask_all=True)  # every broken rule is named
+    events, after = history(test, began)
+    session = Session(judge, run=test.name, ask=after.ask, clock=lambda: after.now, ask_all=True)  # names every rule
     session.replay(events)
-    session.state(tau_database.observable(after, database, test.call))
+    session.state(after.observable(test.call))
     return session.call(test.call.tool, test.call.arguments)
 
 
-def history(test: GuardTest, database: Database) -> tuple[tuple[Event, ...], Database]:
-    """What happened before the call, as events, and the database after it.
+def history(test: GuardTest, began: Service) -> tuple[tuple[Event, ...], Service]:
+    """What happened before the call, as events, and the service after it.
 
     Raises:
         GuardTestError: a call of the history is one that the tools refuse.
     """
-    now, after, found = database.now, database, []
+    now, after, found = began.now, began, []
     for step, what in enumerate(test.history):
         if isinstance(what, Say):
             found.append(Event(test.name, what, step, now))
             continue
-        state = State(tau_database.observable(after, database, what))
-        answer = tau_database.call(after, what.tool, what.arguments or {})
+        state = State(after.observable(what))
+        answer = after.call(what.tool, what.arguments)
         if answer.failed:
             raise GuardTestError(f"{test.name}: a call that the tools do was required; got {answer.value}")
-        after = answer.database
+        after = answer.after
         found += [Event(test.name, one, step, now) for one in (state, Asked(what), Result(answer.value))]
     return tuple(found), after
 
@@ -188,16 +166,16 @@ def history(test: GuardTest, database: Database) -> tuple[tuple[Event, ...], Dat
 def rows(place: Path, judges: Iterable[Judge]) -> list[dict[str, object]]:
     """A row for each of the guards (the paper's Table 4): tests passed, the share of them over tools (least, most,
     mean), and failures: calls to be allowed that were denied, calls to be denied that were allowed, and others, which
-    are undecided or broke. None where no tests and database stand in the policy's folder or beside its document.
+    are undecided or broke. None where no tests and service stand in the policy's folder or beside its document.
 
     Raises:
-        GuardTestError, DatabaseError: a file is not what it must be.
+        GuardTestError, ServiceError: a file is not what it must be.
     """
     folder = paths.folder(place)
-    if not (folder / FILE).is_file() or not (folder / DATABASE).is_file():
+    if not (folder / FILE).is_file() or not (folder / service.FILE).is_file():
         return []
-    tests, database = load(folder / FILE), tau_database.load(folder / DATABASE)
-    return [summed(judge.name, run(judge, tests, database)) for judge in judges]
+    tests, began = load(folder / FILE), service.load(folder)
+    return [summed(judge.name, run(judge, tests, began)) for judge in judges]
 
 
 def summed(guard: str, tried: Sequence[Tried]) -> dict[str, object]:

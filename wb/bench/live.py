@@ -1,5 +1,5 @@
-"""Live runs: an agent, a simulated user and tools on a database, with a policy's guards before each call (ToolGuard,
-Sec. 4).
+"""Live runs: an agent, a simulated user and a policy's own tools on its own records (`wb.bench.service`), with its
+guards before each call (ToolGuard, Sec. 4).
 
 The user begins the conversation; then the agent says something, which the user answers, or asks for a call, which is
 made by the adapter for OpenAI tool calls (`wb.adapters.openai`): the result of a refused call is the refusal, and the
@@ -15,14 +15,12 @@ Agent and user are functions of the conversation so far.  Those that ask a model
 `scripted` makes both of a script, so that the same code runs without a model: a baseline, which reads nothing.
 
 A file `tasks.yaml` beside a policy is an object of `ends`, tools that end a conversation once they are done, and
-`tasks`.  A task has a `name`, an `instruction` for the simulated user, which the agent does not see, and `expect`:
-calls, as a list of one-key objects, whose effect on the initial database is what must be there in the end; no call is
+`tasks`; `labelled` is false where nobody said which of them violate the policy.  A task has a `name`, an `instruction`
+for the simulated user, which the agent does not see, and `expect`:
+calls, as a list of one-key objects, whose effect on the initial records is what must be there in the end; no call is
 no change.  `sentence` is the policy's sentence that the wish violates, word for word; `item` is the item of the gold
 that it is about; `script` a conversation for a scripted agent and user, a list of one-key objects in
 which `user` and `assistant` are texts and any other key is a tool with its arguments.
-
-The `tasks.json` that `wb.bench.tau` writes of a checkout is read as well.  Which of its wishes violate the policy is
-not said there; what the benchmark wants to hear from the agent (`outputs`) is not graded here.
 """
 
 from __future__ import annotations
@@ -31,16 +29,16 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
 
 from wb.adapters import enforcement, openai
-from wb.bench import guard_tests, tau_database
+from wb.bench import guard_tests
 from wb.bench.guard_tests import History
-from wb.bench.tau_database import Database
+from wb.bench.service import Service, content, differences, fitting
 from wb.domain.events import Say
 from wb.domain.jsonl import Strict
 from wb.domain.session import Session
@@ -50,7 +48,7 @@ from wb.models.client import LLM
 from wb.models.endpoint import MalformedReply, TruncatedReply
 from wb.rules.items import Item
 
-FILES = ("tasks.yaml", "tasks.json")
+FILE = "tasks.yaml"
 Strategy = Literal["original", "policy_reminder", "mapping_reminder", "toolguards"]
 End = Literal["user", "handed over", "turns", "time", "tokens", "no reply", "ended"]  # the last by the guard
 REGULAR: tuple[End, ...] = ("user", "handed over")  # a task may be done; at any other end it is not
@@ -104,32 +102,8 @@ class _Row(Strict):
 
 class _File(Strict):
     ends: tuple[str, ...] = ()
+    labelled: bool = True
     tasks: tuple[_Row, ...] = pydantic.Field(min_length=1)
-
-
-class _Imported(Strict, extra="ignore"):
-    class Action(Strict):
-        tool: str
-        arguments: dict[str, Any]
-
-    instruction: str = pydantic.Field(min_length=1)
-    actions: tuple[Action, ...]
-
-
-class _Checkout(Strict):
-    tasks: tuple[_Imported, ...] = pydantic.Field(min_length=1)
-
-
-def place(folder: Path) -> Path:
-    """The file of tasks in a policy's folder.
-
-    Raises:
-        TaskError: there is none.
-    """
-    found = next((folder / name for name in FILES if (folder / name).is_file()), None)
-    if found is None:
-        raise TaskError(f"{folder}: a file {' or '.join(FILES)} was required, as wb/bench/live.py says; got none")
-    return found
 
 
 def load(path: str | Path) -> Tasks:
@@ -139,36 +113,30 @@ def load(path: str | Path) -> Tasks:
         TaskError: it is not of the form above, or a name stands there twice.
         OSError: there is no such file.
     """
-    if isinstance(content := guard_tests.content(path, TaskError), tuple):
-        rows = guard_tests.fitting(_Checkout, {"tasks": content}, path, TaskError).tasks
-        calls = [tuple(Call(one.tool, one.arguments) for one in row.actions) for row in rows]
-        made = [Task(f"task-{n}", row.instruction, done) for n, (row, done) in enumerate(zip(rows, calls, strict=True))]
-        return Tasks(tuple(made), frozenset({tau_database.HANDS_OVER}))
-    read = guard_tests.fitting(_File, content, path, TaskError)
+    read = fitting(_File, content(path, TaskError), path, TaskError)
     if twice := [name for name, count in Counter(row.name for row in read.tasks).items() if count > 1]:
         raise TaskError(f"{path}: names of their own were required; got {twice[0]} twice")
-    return Tasks(tuple(Task(violating=bool(row.sentence), **dict(row)) for row in read.tasks), frozenset(read.ends))
+    made = (Task(violating=bool(row.sentence) if read.labelled else None, **dict(row)) for row in read.tasks)
+    return Tasks(tuple(made), frozenset(read.ends))
 
 
-def expected(task: Task, database: Database) -> Database:
-    """The records that must be there in the end.
+def expected(task: Task, began: Service) -> Service:
+    """The service with the records that must be there in the end.
 
     Raises:
         TaskError: the tools refuse a call that it expects.
     """
     for call in task.expect:
-        answer = tau_database.call(database, call.tool, call.arguments)
+        answer = began.call(call.tool, call.arguments)
         if answer.failed:
             raise TaskError(f"{task.name}: a call that the tools do was required; {call.tool} gives {answer.value}")
-        database = answer.database
-    return database
+        began = answer.after
+    return began
 
 
-def graded(task: Task, initial: Database, final: Database) -> tuple[str, ...]:
+def graded(task: Task, initial: Service, final: Service) -> tuple[str, ...]:
     """The places where the records are not the expected ones; none where the task is done."""
-    wanted = expected(task, initial)
-    pairs = ((each.name, getattr(wanted, each.name), getattr(final, each.name)) for each in fields(Database))
-    return tuple(where for name, one, other in pairs for where in tau_database.differences(one, other, name))
+    return tuple(differences(expected(task, initial).records, final.records))
 
 
 # ---- a conversation --------------------------------------------------------------------------------------------------
@@ -208,12 +176,12 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The messages, why the conversation ended (`why` in words, where there is more to say), and the database after
+    """The messages, why the conversation ended (`why` in words, where there is more to say), and the service after
     it. `turns` are those of the agent."""
 
     messages: tuple[Message, ...]
     end: End
-    database: Database
+    service: Service
     turns: int
     why: str = ""
 
@@ -223,15 +191,18 @@ class Undone(RuntimeError):
 
 
 class World:
-    """A database that calls change, as a session and an adapter use it."""
+    """A service that calls change, as a session and an adapter use it."""
 
-    def __init__(self, began: Database) -> None:
-        self.began = self.now = began
+    def __init__(self, began: Service) -> None:
+        self.now = began
         self.done: list[str] = []  # the tools whose calls were done
-        self.ask = tau_database.answering(lambda: self.now)
+
+    def ask(self, tool: str, arguments: dict[str, Value]) -> Value:
+        """A lookup of the session."""
+        return self.now.ask(tool, arguments)
 
     def time(self) -> str:
-        """The clock of the database."""
+        """The clock of the service."""
         return self.now.now
 
     def function(self, tool: str) -> Callable[..., Value]:
@@ -242,18 +213,14 @@ class World:
         """
 
         def made(**arguments: Value) -> Value:
-            answer = tau_database.call(self.now, tool, arguments)
+            answer = self.now.call(tool, arguments)
             if answer.failed:
                 raise Undone(str(answer.value))
-            self.now = answer.database
+            self.now = answer.after
             self.done.append(tool)
             return answer.value
 
         return made
-
-    def observable(self, asked: Call) -> dict[str, Value]:
-        """The state fields at a call, beside the lookups."""
-        return tau_database.observable(self.now, self.began, asked)
 
 
 def converse(
@@ -308,7 +275,7 @@ def converse(
         function = {"name": turn.call.tool, "arguments": json.dumps(turn.call.arguments)}
         asked = [{"id": f"call-{number}", "type": "function", "function": function}]
         messages.append({"role": "assistant", "content": "", "tool_calls": asked})
-        session.state({name: value for name, value in world.observable(turn.call).items() if name in declared})
+        session.state({name: value for name, value in world.now.observable(turn.call).items() if name in declared})
         messages += tools.run(messages)
         if enforcement.enforcer(session).ended:
             return over("ended", number)

@@ -23,9 +23,12 @@ The results of `get_user_details` and `get_reservation_details` on it stand besi
 
 reads a checkout (`tau_bench/envs/airline` and `historical_trajectories`: policy, tools as schemas, database, tasks,
 trajectories) and never runs it: literals are taken from the syntax of its Python files.  It writes `policy.md`,
-`tools.json`, `database.json`, `tasks.json` and `runs.jsonl` into the folder, does each recorded call again on the
-database, and prints how many recorded results `wb.bench.tau_database` gives as well.  In `runs.jsonl` a call that
-changes records has before it the state by that replay, in the form above.
+`tools.json`, `database.json`, `tasks.yaml` and `runs.jsonl` into the folder, beside the `service.yaml` of
+`policies/airline`, whose tools are the benchmark's (`wb.bench.service`), does each recorded call again, and prints how
+many recorded results that service gives as well; what no run shows (a full flight, an empty gift card, too many
+certificates) is compared with nothing.  In `runs.jsonl` a call that changes records has before it the state by that
+replay, in the form above.  Which wishes violate the policy is not said there, and what the benchmark wants to hear from
+the agent (`outputs`) is not graded by live runs.
 """
 
 from __future__ import annotations
@@ -44,9 +47,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
 
-from wb.bench import tau_database
-from wb.bench.guard_tests import fitting
-from wb.bench.tau_database import CHANGING, Database
+from wb import paths
+from wb.bench import live, service
+from wb.bench.service import Service, differences, fitting
 from wb.domain import jsonl
 from wb.domain.events import Asked, Event, Label, Lookup, Result, Run, Say, State, What, dump
 from wb.domain.jsonl import LineError, Strict, checked
@@ -54,6 +57,17 @@ from wb.domain.trace import Call, Value
 
 TIME = "2024-05-15T15:00:00-05:00"  # of every event, as the policy says: 15:00 EST
 STATE = ("user", "reservation", "flights", "user_reservations")
+BEFORE = """(  /* the state in the form of the labelled runs, by the functions of the service */
+  $row := $lookup($records.reservations, $string($call.reservation_id));
+  $id := $string($exists($call.user_id) ? $call.user_id : $row.user_id);
+  $user := $lookup($records.users, $id);
+  $rows := $tool = "send_certificate" and $not($exists($row)) ? [$bookings($records, $id)] : [];
+  {
+    "user": $exists($user) ? $merge([$user, {"user_id": $id}]) : null,
+    "reservation": $exists($row) ? $row : null,
+    "flights": $flights([$call, $row, $rows]),
+    "user_reservations": $count($rows) > 0 ? $rows : null
+  })"""
 READ = {"user": ("get_user_details", "user_id"), "reservation": ("get_reservation_details", "reservation_id")}
 LABELS: Mapping[str, Label | None] = {
     "violating": "deny",
@@ -62,6 +76,7 @@ LABELS: Mapping[str, Label | None] = {
     "api_rejected": None,
 }
 HOME, RECORDED = Path("tau_bench", "envs", "airline"), "historical_trajectories"
+SERVICE, ENDS = paths.ROOT / "policies" / "airline" / service.FILE, "transfer_to_human_agents"
 RECORDS = {"flights": "flight_number", "users": "user_id", "reservations": "reservation_id"}  # a file, its rows' key
 
 
@@ -227,11 +242,11 @@ def _parsed(content: str) -> Value:
 
 
 class Replayed(NamedTuple):
-    """A call of a recorded run, the database before it, the answer of the replay, and the recorded result if any."""
+    """A call of a recorded run, the service before it, the answer of the replay, and the recorded result if any."""
 
     event: Event
-    before: Database
-    answer: tau_database.Answer
+    before: Service
+    answer: service.Answer
     recorded: Result | None
 
     @property
@@ -241,25 +256,26 @@ class Replayed(NamedTuple):
     @property
     def differs(self) -> tuple[str, ...]:
         """The places where the replay's result is another one than the recorded."""
-        return tuple(tau_database.differences(self.recorded.value, self.answer.value)) if self.recorded else ()
+        return tuple(differences(self.recorded.value, self.answer.value)) if self.recorded else ()
 
 
-def replay(database: Database, run: Run) -> Iterator[Replayed]:
-    """Every call of a run in order, done on the database as the calls before it left it."""
+def replay(began: Service, run: Run) -> Iterator[Replayed]:
+    """Every call of a run in order, done as the calls before it left the records."""
     results = {event.what.call_id: event.what for event in run.events if isinstance(event.what, Result)}
     for event in run.events:
         if isinstance(event.what, Asked):
-            answer = tau_database.call(database, event.what.call.tool, event.what.call.arguments)
-            yield Replayed(event, database, answer, results.get(event.what.call_id))
-            database = answer.database
+            answer = began.call(event.what.call.tool, event.what.call.arguments)
+            yield Replayed(event, began, answer, results.get(event.what.call_id))
+            began = answer.after
 
 
-def with_state(database: Database, run: Run) -> Run:
+def with_state(began: Service, run: Run) -> Run:
     """The run with the state before each call that changes records, and the lookups of it."""
+    changing = began.changing
     states = {
-        id(one.event): State(tau_database.before(one.before, one.event.what.call))
-        for one in replay(database, run)
-        if one.tool in CHANGING
+        id(one.event): State(one.before.observable(one.event.what.call, BEFORE))
+        for one in replay(began, run)
+        if one.tool in changing
     }
     events: list[Event] = []
     for event in run.events:
@@ -288,7 +304,7 @@ class Checkout:
 
     policy: str
     tools: tuple[Mapping[str, Any], ...]
-    database: Database
+    service: Service
     tasks: tuple[Mapping[str, Any], ...]
     runs: tuple[Run, ...]
 
@@ -315,13 +331,14 @@ def read(folder: str | Path) -> Checkout:
     )
 
 
-def database(folder: str | Path, airports: Mapping[str, str] | None = None) -> Database:
-    """The database of a folder of records: `NAME.json` by id, or `NAME.jsonl`, plain or gzipped, a row each.
+def database(folder: str | Path, airports: Mapping[str, str] | None = None) -> Service:
+    """The tools over a folder of records: `NAME.json` by id, or `NAME.jsonl`, plain or gzipped, a row each.
 
     Raises:
         LineError: a file is not there or not what was required.
     """
-    return Database(TIME[:19], airports=airports or {}, **{name: _records(Path(folder), name) for name in RECORDS})
+    kinds = {name: _records(Path(folder), name) for name in RECORDS}
+    return service.made(SERVICE, {"now": TIME[:19], "airports": airports or {}, **kinds})
 
 
 def _records(folder: Path, name: str) -> dict[str, Any]:
@@ -397,19 +414,17 @@ class _Action(Strict):
 
 
 class _Wish(Strict, extra="ignore"):
-    user_id: str
     instruction: str
     actions: list[_Action]
-    outputs: list[Any] = []
 
 
 def _tasks(path: Path) -> Iterator[Mapping[str, Any]]:
     """The user's wish and the calls that solve it, of each `Task(…)` in the first list of them."""
     for tasks in _nodes(path, ast.List, lambda node: bool(node.elts) and all(_is(one, "Task") for one in node.elts)):
-        for task in tasks.elts:
+        for number, task in enumerate(tasks.elts):
             wish = fitting(_Wish, _keywords(task, path), f"{path}, line {task.lineno}", LineError)
-            actions = [{"tool": one.name, "arguments": one.kwargs} for one in wish.actions]
-            yield {**wish.model_dump(), "actions": actions}
+            calls = [{one.name: one.kwargs} for one in wish.actions]
+            yield {"name": f"task-{number}", "instruction": wish.instruction, "expect": calls}
         return
     raise LineError(f"{path}: a list of tasks was required; got none")
 
@@ -450,15 +465,17 @@ def _message(row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _write(checkout: Checkout, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    tools = [{**tool["function"], "mutating": tool["function"]["name"] in CHANGING} for tool in checkout.tools]
-    records = {name: getattr(checkout.database, name) for name in ("now", "airports", *RECORDS)}
+    changing = checkout.service.changing
+    tools = [{**tool["function"], "mutating": tool["function"]["name"] in changing} for tool in checkout.tools]
+    tasks = {"ends": [ENDS], "labelled": False, "tasks": checkout.tasks}
+    files = {"tools.json": {"tools": tools}, service.DATABASE: checkout.service.records, live.FILE: tasks}
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content, indent=1), "utf-8")
     (folder / "policy.md").write_text(checkout.policy, "utf-8")
-    (folder / "tools.json").write_text(json.dumps({"tools": tools}, indent=1), "utf-8")
-    (folder / "database.json").write_text(json.dumps(records), "utf-8")
-    (folder / "tasks.json").write_text(json.dumps(checkout.tasks, indent=1), "utf-8")
+    (folder / service.FILE).write_text(SERVICE.read_text("utf-8"), "utf-8")
     with (folder / "runs.jsonl").open("w", encoding="utf-8", newline="\n") as file:
         for run in checkout.runs:
-            dump(with_state(checkout.database, run).events, file)
+            dump(with_state(checkout.service, run).events, file)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -474,7 +491,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case [checkout, folder]:
                 content = read(checkout)
                 _write(content, Path(folder))
-                print(*report(row for run in content.runs for row in replay(content.database, run)), sep="\n")
+                print(*report(row for run in content.runs for row in replay(content.service, run)), sep="\n")
             case _:
                 print("usage: python -m wb.bench.tau FOLDER > runs.jsonl\n", end="", file=sys.stderr)
                 print("       python -m wb.bench.tau CHECKOUT FOLDER", file=sys.stderr)

@@ -1,29 +1,18 @@
-"""The tools of τ-bench's airline (Yao et al., 2024) over an immutable database.
+"""The tools of τ-bench's airline (Yao et al., 2024) in Python, over an immutable database: an oracle for
+`policies/airline/service.yaml`, older than it and sharing nothing with it.
 
-A tool is a function of a database and the call's arguments to its result and the database after it.  `call` does a
-call by name and gives a refusal as the benchmark does, as a text that begins with "Error"; the database is unchanged.
-
-The tools check what the benchmark's own check (seats, balances, sums) and no rule of a policy.  As there, a change of
-cabin leaves the cabin of the record, a booking takes no seat away, and cancelling gives nothing back to a gift card.
-`wb.bench.tau` compares their results with recorded runs; what no run shows (a full flight, an empty gift card, too
-many certificates) is compared with nothing.
-
-A database file is one JSON object: `now` (ISO 8601), `airports` (city by code), `flights`, `users` and `reservations`,
-each record by its id.
-"""
+A tool is a function of a database and the call's arguments to its result and the database after it."""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date as Day
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from wb.domain import jsonl
 from wb.domain.trace import Call, Value
 
 RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")  # the ids of new reservations, in order
@@ -44,10 +33,6 @@ OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 
 Record = Mapping[str, Any]
 Records = Mapping[str, Record]
-
-
-class DatabaseError(ValueError):
-    """A file is no database; the message says what was required and what was got."""
 
 
 class Refused(ValueError):
@@ -73,23 +58,6 @@ class Answer(NamedTuple):
     database: Database
 
 
-def load(path: str | Path) -> Database:
-    """The database of a file.
-
-    Raises:
-        DatabaseError: it is no JSON object with these five keys.
-        OSError: there is no such file.
-    """
-    kinds = {each.name: str if each.name == "now" else dict for each in fields(Database)}
-    try:
-        content = jsonl.value(Path(path).read_text("utf-8"))
-    except ValueError as error:
-        raise DatabaseError(f"{path}: {error}") from None
-    if not isinstance(content, dict) or {name: type(part) for name, part in content.items()} != kinds:
-        raise DatabaseError(f"{path}: an object with a text 'now' and objects {list(kinds)[1:]} was required")
-    return Database(**content)
-
-
 def call(database: Database, tool: str, arguments: Mapping[str, Value] | None) -> Answer:
     """Do a call. A refusal, and arguments that the tool cannot take, give a text and change nothing."""
     try:
@@ -101,18 +69,6 @@ def call(database: Database, tool: str, arguments: Mapping[str, Value] | None) -
         return Answer(f"Error: {error}", True, database)
     except (TypeError, KeyError, AttributeError, IndexError, ValueError, OverflowError) as error:
         return Answer(f"Error: {tool}: its arguments were required; {type(error).__name__}: {error}", True, database)
-
-
-def answering(database: Callable[[], Database]) -> Callable[[str, dict[str, Value]], Value]:
-    """The lookups of a session (`Session(ask=…)`) on a database as it is then; a refusal leaves the fact unknown."""
-
-    def ask(tool: str, arguments: dict[str, Value]) -> Value:
-        answer = call(database(), tool, arguments)
-        if answer.failed:
-            raise LookupError(answer.value)
-        return answer.value
-
-    return ask
 
 
 def observable(database: Database, initial: Database, asked: Call) -> dict[str, Value]:
@@ -129,7 +85,7 @@ def observable(database: Database, initial: Database, asked: Call) -> dict[str, 
 
 
 def before(database: Database, asked: Call) -> dict[str, Value]:
-    """The records that a call concerns, under the names of `wb.bench.tau.STATE`; null where there are none."""
+    """The records that a call concerns, under the names of `tau.STATE`; null where there are none."""
     row, user = _concerned(database, asked)
     rows = () if row or asked.tool != "send_certificate" else reservations_of(database, user)
     return {
@@ -167,24 +123,6 @@ def _flights(database: Database, *rows: Record) -> dict[str, Value]:
         for number, day in sorted(legs)
         if day in (flight := database.flights.get(number, {})).get("dates", ())
     }
-
-
-def differences(one: Value, other: Value, place: str = "") -> Iterator[str]:
-    """The places where two JSON values are not the same; the items of lists have no place of their own."""
-    if one is other:
-        return
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in sorted(one.keys() | other.keys()):
-            inner = f"{place}.{name}" if place else name
-            if name not in one or name not in other:
-                yield inner
-            else:
-                yield from differences(one[name], other[name], inner)
-    elif isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
-        places = [where for left, right in zip(one, other, strict=True) for where in differences(left, right, place)]
-        yield from dict.fromkeys(places)
-    elif one != other or isinstance(one, bool) is not isinstance(other, bool):
-        yield place or "."
 
 
 # ---- tools that read ------------------------------------------------------------------------------------------------
