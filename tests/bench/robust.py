@@ -2,7 +2,7 @@
 
     python tests/bench/robust.py [--ask FOLDER]
 
-The replies of the readers, who saw no gold, are in `tests/fixtures/mapped`; `--ask` writes the questions without one into
+The readers saw no gold; their replies are in `tests/fixtures/mapped`. `--ask` writes the questions without a reply into
 a folder and takes the replies that lie there.  Every document is asked about once for each tool that changes something
 (`create_items`); the airline's as it stands goes through all steps as well.  The retail policy is read from
 `../shared/data`; its gold, `tests/tables/retail_mapping.json`, is older than any reply.
