@@ -30,3 +30,22 @@ def test_a_question_waits_for_its_reply_and_is_asked_once(tmp_path) -> None:
     assert again.value == {"n": True} and (again.usage.calls, again.usage.replayed) == (0, 1)
     with pytest.raises(NotPasted):
         answer("other words")
+
+
+def test_a_question_of_one_trial_is_no_question_of_another(tmp_path) -> None:
+    model = Pasted("paste:me", tmp_path / "asked", Replies(tmp_path / "replies"))
+    for number in (1, 2, 1):
+        with pytest.raises(NotPasted):
+            model.recording_in(tmp_path / f"task.{number}" / "replies").answer(COUNT, {"text": "a b"}, SCHEMA)
+    one, other = sorted((tmp_path / "asked").iterdir())
+    assert one.read_text("utf-8") == other.read_text("utf-8")
+    one.with_name(f"{one.stem}.reply.json").write_text('{"n": true}', "utf-8")
+    answers = 0
+    for number in (1, 2):
+        try:
+            answers += model.recording_in(tmp_path / f"task.{number}" / "replies").answer(
+                COUNT, {"text": "a b"}, SCHEMA
+            ).value == {"n": True}
+        except NotPasted:
+            continue
+    assert answers == 1

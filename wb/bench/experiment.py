@@ -384,8 +384,9 @@ def _models(setting: Setting, place: Path, given: Mapping[str, str]) -> tuple[En
     if setting.model == OFFLINE:
         return ()
     wanted = ((setting.model, AGENT_TEMPERATURE), (setting.user_model, USER_TEMPERATURE))
+    asked = place.parent.parent / "replies"  # beside which the questions stand that wait for a pasted reply
     connect = [
-        client.connect(name, offline=None, replies_dir=place, environment=given, temperature=temperature)
+        client.connect(name, offline=None, replies_dir=asked if name.startswith(client.PREFIX) else place, environment=given, temperature=temperature)
         for name, temperature in wanted
     ]
     return tuple(llm.engine for llm in connect)

@@ -22,7 +22,7 @@ from wb.models import prompt as prompts
 from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply, asked, read
 from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered, Usage
 from wb.models.prompt import Prompt
-from wb.paths import write_whole
+from wb.paths import digest, write_whole
 
 Form = TypeVar("Form", bound=pydantic.BaseModel)
 OnProgress = Callable[[str, int, int], None]
@@ -171,8 +171,12 @@ class Pasted:
     `PROMPT.DIGEST.reply.json`.  What was pasted is checked and recorded as an endpoint's reply would be.
     """
 
-    def __init__(self, name: str, folder: Path, replies: Replies) -> None:
-        self.name, self.folder, self.replies = name, folder, replies
+    def __init__(self, name: str, folder: Path, replies: Replies, trial: str = "") -> None:
+        self.name, self.folder, self.replies, self.trial = name, folder, replies, trial
+
+    def recording_in(self, folder: Path) -> Pasted:
+        """The same person, with recordings in another folder: a question of one trial is no question of another."""
+        return Pasted(self.name, self.folder, Replies(folder, self.replies.mode), f".{digest(folder.parts[-4:])[:8]}")
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
         """The pasted reply, from its recording where there is one.
@@ -185,7 +189,7 @@ class Pasted:
         recorded = self.replies.find(request)
         if recorded is not None:
             return read(request, recorded["text"], Usage(replayed=1))
-        stem = self.replies.path(request).name.removesuffix(".json")
+        stem = self.replies.path(request).name.removesuffix(".json") + self.trial
         place = self.folder / f"{stem}.reply.json"
         if not place.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
