@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bench import robust
 
 from wb.bench import mapping
 from wb.domain import policy as documents
@@ -68,3 +69,26 @@ def test_a_text_that_says_what_the_document_says_is_refused(folder: Path) -> Non
     (folder / "added_same_domain.md").write_text(TEXT, "utf-8")
     with pytest.raises(ValueError, match="stand in the document once"):
         rows(folder)
+
+
+def test_what_a_model_mapped_is_measured_and_nothing_of_it_is_in_the_other_texts() -> None:
+    """Replies of blind readers about the airline, `tests/fixtures/mapped`: F1 by exact references in each document."""
+    found = {}
+    for which, (policy, at) in robust.texts("airline").items():
+        made = robust.mapped("airline", which)
+        assert robust.strange("airline", which, made.items) == 0
+        assert not [one for one in made.refused if "not asked" not in one.reason]
+        exact, _ = mapping.figures(robust.moved(robust.gold("airline"), at), made.items, policy.text)
+        found[which] = round(exact["F1"], 3)
+    assert found == {
+        "as it stands": 0.881,
+        "other domain behind": 0.812,
+        "other domain in front": 0.84,
+        "same domain behind": 0.84,
+        "same domain in front": 0.881,
+    }
+
+
+def test_every_step_of_a_model_s_mapper_keeps_what_was_found() -> None:
+    counts = [len(robust.mapped("airline", "as it stands", robust.STEPS[:n]).items) for n in range(5)]
+    assert counts == [63, 64, 72, 71, 71]

@@ -1,6 +1,6 @@
 """A model's mapper on two policies, and with other text behind and in front of them (ToolGuard, Sec. 4.1, Table 3).
 
-    python tests/bench/robust.py [--ask FOLDER]
+    python tests/bench/robust.py [--steps] [--ask FOLDER [--keep]]
 
 The readers saw no gold; their replies are in `tests/fixtures/mapped`. `--ask` writes the questions without a reply into
 a folder and takes the replies that lie there.  Every document is asked about once for each tool that changes something
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -38,7 +38,7 @@ from wb.rules.items import Item
 from wb.rules.sentences import Account
 
 FIXTURES = airline.ROOT / "tests" / "fixtures"
-REPLIES = FIXTURES / "mapped"
+REPLIES = FIXTURES / "mapped" / "replies.jsonl"
 AIRLINE = airline.ROOT / "policies" / "airline"
 READERS = {  # who was asked about which document; nobody about more than two of a policy
     "airline": {"as it stands": "R1", "other domain behind": "R2", "other domain in front": "R3"}
@@ -51,19 +51,52 @@ STEPS = (mapper.ADD, mapper.SPLIT, mapper.MERGE, mapper.REVIEW)
 
 @dataclass(frozen=True)
 class Asked:
-    """An engine that asks another one at some steps, and says at the others that there is nothing to do."""
+    """What a reader said of one document: asked in `folder`, or as it is kept; at other steps nobody is asked.
 
-    inner: LLM
+    Kept are the places of the document's words, where they have one."""
+
+    text: str
+    about: tuple[str, str]
     steps: Collection[str]
+    folder: Path | None
+    kept: dict[tuple[str, ...], object]
 
-    @property
-    def name(self) -> str:
-        return self.inner.engine.name
+    name = "reader"
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
+        """The reply to one of the steps.
+
+        Raises:
+            ModelError: the step is not one of those, or there is no reply yet.
+        """
+        key = (*self.about, prompt.name, inputs["tool"]["name"])
         if prompt.name not in self.steps:
             raise ModelError(f"not asked: {prompt.name}")
-        return self.inner.engine.answer(prompt, inputs, schema, anew=anew)
+        if self.folder is None:
+            return Reply(self._said(self.kept[key], self._words))
+        who = f"paste:{READERS[self.about[0]][self.about[1]]}"
+        model = client.connect(who, offline=None, replies_dir=self.folder / "replies", environment={})
+        reply = model.engine.answer(prompt, inputs, schema, anew=anew)
+        self.kept[key] = self._said(reply.value, self._place)
+        return reply
+
+    def _said(self, said: object, quoted: Callable[[object], object]) -> object:
+        if isinstance(said, dict):
+            rows = {key: of for key, of in said.items() if key != "description"}  # which nothing is measured by
+            found = {
+                key: [quoted(one) for one in of] if key == "references" else self._said(of, quoted)
+                for key, of in rows.items()
+            }
+            return found | ({"description": said["name"]} if "name" in said else {})
+        return [self._said(one, quoted) for one in said] if isinstance(said, list) else said
+
+    def _words(self, place: Sequence[int] | str) -> str:
+        return place if isinstance(place, str) else self.text[place[0] : place[1]]
+
+    def _place(self, words: str) -> list[int] | str:
+        """Where a quotation stands, if it does once."""
+        at = self.text.find(words)
+        return [at, at + len(words)] if self.text.count(words) == 1 else words
 
 
 @cache
@@ -118,12 +151,17 @@ def accounts(name: str, which: str) -> tuple[Account, ...]:
     return tuple(sentences.classify(policy, reader.extracted(policy)).accounts)
 
 
-def mapped(name: str, which: str, folder: Path, steps: Collection[str] = ()) -> mapper.Map:
+@cache
+def kept() -> dict[tuple[str, ...], object]:
+    """The replies by policy, document, step and tool."""
+    rows = map(json.loads, REPLIES.read_text("utf-8").splitlines()) if REPLIES.is_file() else ()
+    return {tuple(row["about"]): row["reply"] for row in rows}
+
+
+def mapped(name: str, which: str, steps: Collection[str] = (), folder: Path | None = None) -> mapper.Map:
     """The items that a reader's replies come to."""
-    who = f"paste:{READERS[name][which]}"
-    model = client.connect(who, offline=None, replies_dir=folder / "replies", environment={})
-    engine = Asked(model, {mapper.CREATE, mapper.CORRECT, *steps})
     policy = texts(name)[which][0]
+    engine = Asked(policy.seen.text, (name, which), {mapper.CREATE, mapper.CORRECT, *steps}, folder, kept())
     nowhere = [replace(one, tools=()) for one in accounts(name, which)]  # or else all tools would be asked about
     return mapper.mapped(policy, nowhere, LLM(engine, workers=1), rounds=1)
 
@@ -149,25 +187,30 @@ def strange(name: str, which: str, found: Sequence[Item]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--ask", type=Path, default=REPLIES, help="a folder of questions and replies")
+    parser.add_argument("--ask", type=Path, help="a folder of questions and replies")
+    parser.add_argument("--keep", action="store_true", help="keep the replies of that folder")
     parser.add_argument("--steps", action="store_true", help="ask about the airline's further steps, too")
     o = parser.parse_args()
     for name, readers in READERS.items():
         for which in texts(name):
             print(f"{name:8} {which:22} grammar {line(name, which, read(name, which))}")
             if which in readers:
-                made = mapped(name, which, o.ask)
+                made = mapped(name, which, (), o.ask)
                 waits = sum("no reply: paste" in one.reason for one in made.refused)
                 print(
                     f"{'':31} model   {line(name, which, made.items)}; of the other text {strange(name, which, made.items)}, wait {waits}"
                 )
     if o.steps:
         for n in range(1, len(STEPS) + 1):
-            made = mapped("airline", "as it stands", o.ask, STEPS[:n])
+            made = mapped("airline", "as it stands", STEPS[:n], o.ask)
             waits = sum("no reply: paste" in one.reason for one in made.refused)
             print(f"airline  to {STEPS[n - 1]:13} {line('airline', 'as it stands', made.items)}; wait {waits}")
             if waits:  # what comes after depends on it
                 break
+    if o.keep:
+        REPLIES.parent.mkdir(exist_ok=True)
+        rows = ({"about": about, "reply": reply} for about, reply in sorted(kept().items()))
+        REPLIES.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 
 
 if __name__ == "__main__":

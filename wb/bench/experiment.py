@@ -385,11 +385,12 @@ def _models(setting: Setting, place: Path, given: Mapping[str, str]) -> tuple[En
         return ()
     wanted = ((setting.model, AGENT_TEMPERATURE), (setting.user_model, USER_TEMPERATURE))
     asked = place.parent.parent / "replies"  # beside which the questions stand that wait for a pasted reply
-    connect = [
-        client.connect(name, offline=None, replies_dir=asked if name.startswith(client.PREFIX) else place, environment=given, temperature=temperature)
-        for name, temperature in wanted
-    ]
-    return tuple(llm.engine for llm in connect)
+    found = []
+    for name, temperature in wanted:
+        where = asked if name.startswith(client.PREFIX) else place
+        made = client.connect(name, offline=None, replies_dir=where, environment=given, temperature=temperature)
+        found.append(made.engine)
+    return tuple(found)
 
 
 def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, models: Sequence[Endpoint]) -> Trial:

@@ -33,6 +33,7 @@ MOST, QUOTED = 60, 20  # items of one tool, and references of one item
 OFFLINE = "offline"
 CREATE, ADD, SPLIT, MERGE, REVIEW = "create_items", "add_items", "split_items", "merge_items", "review_items"
 CORRECT, SORT = "correct_references", "sort_tools"
+IDLE = (ADD, SPLIT, MERGE, CORRECT)  # what the engine without a model does not do
 PERSONS = "a person wrote it"
 
 
@@ -169,6 +170,8 @@ def mapped(
         raise ValueError(f"map_rounds must be in 0..{ROUNDS}; got {rounds}")
     read = items.items(policy, accounts)
     desk = _Desk(policy, accounts, llm, edits)
+    for step in IDLE if rounds and llm.name == OFFLINE else ():
+        desk.refused.append(Refusal(step, "", "", "not done: without a model this step changes nothing"))
     desk.sort(rounds)
     desk.create(read, rounds)
     for _ in range(rounds):
