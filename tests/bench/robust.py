@@ -197,9 +197,8 @@ def main() -> None:
             if which in readers:
                 made = mapped(name, which, (), o.ask)
                 waits = sum("no reply: paste" in one.reason for one in made.refused)
-                print(
-                    f"{'':31} model   {line(name, which, made.items)}; of the other text {strange(name, which, made.items)}, wait {waits}"
-                )
+                told = f"of the other text {strange(name, which, made.items)}, wait {waits}"
+                print(f"{'':31} model   {line(name, which, made.items)}; {told}")
     if o.steps:
         for n in range(1, len(STEPS) + 1):
             made = mapped("airline", "as it stands", STEPS[:n], o.ask)
