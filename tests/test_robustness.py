@@ -11,6 +11,9 @@ from bench import robust
 from wb.bench import mapping
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
+from wb.models.client import LLM
+from wb.models.endpoint import Reply
+from wb.models.ledger import ModelError
 from wb.offline import reader
 
 TEXT = "# Shed\n\n## Lending\n\nNever lend a machine. Do not lend a machine twice.\n"
@@ -69,6 +72,35 @@ def test_a_text_that_says_what_the_document_says_is_refused(folder: Path) -> Non
     (folder / "added_same_domain.md").write_text(TEXT, "utf-8")
     with pytest.raises(ValueError, match="stand in the document once"):
         rows(folder)
+
+
+class Mapper:
+    """An engine that maps every sentence of two that it knows, and takes no other step."""
+
+    name = "mapper"
+
+    def answer(self, prompt, inputs, schema, *, anew=False) -> Reply:
+        if prompt.name != "create_items":
+            raise ModelError("not asked")
+        found = [
+            text
+            for text in ("Never lend a machine.", "Never lend a machine when it rains.")
+            if text in inputs["document"]
+        ]
+        rows = [{"name": text, "description": text, "references": [text]} for text in found]
+        return Reply({"tool": inputs["tool"]["name"], "items": rows})
+
+
+def test_where_a_model_maps_its_items_are_measured_and_not_the_grammar_s(folder: Path) -> None:
+    (folder / "gold.json").write_text(json.dumps({"items": ITEMS}), "utf-8")
+    (folder / "added_other_domain.md").write_text(OTHER, "utf-8")
+    found = mapping.robust(folder, documents.load(folder), reader.extracted, LLM(Mapper(), workers=1))
+    by_document = {row["document"]: (row["P"], row["R"]) for row in found if row["matched"] == "exact"}
+    assert by_document == {
+        "as it stands": (1.0, 0.5),
+        "other domain behind": (0.5, 0.5),
+        "other domain in front": (0.5, 0.5),
+    }
 
 
 def test_what_a_model_mapped_is_measured_and_nothing_of_it_is_in_the_other_texts() -> None:

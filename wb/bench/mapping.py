@@ -27,7 +27,8 @@ import numpy as np
 from wb import paths
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
-from wb.rules import sentences
+from wb.models.client import LLM
+from wb.rules import mapper, sentences
 from wb.rules.extract import Extracted
 from wb.rules.items import Item, Reference, items
 
@@ -184,9 +185,11 @@ def grouping(gold: Sequence[frozenset[int]], found: Sequence[frozenset[int]]) ->
     return 1 - sum(abs(_near(gold[a], gold[b]) - _near(found[a], found[b])) for a, b in pairs) / len(pairs)
 
 
-def robust(place: Path, source: Policy, read: Read) -> list[dict[str, object]]:
+def robust(place: Path, source: Policy, read: Read, llm: LLM | None = None) -> list[dict[str, object]]:
     """The figures of the document as it stands, and with each text behind it and in front of it; a row for each way of
     matching. None where there is no gold, or no such text.
+
+    The items are those that are read, or where a model maps those that it maps, asked once for what it missed.
 
     Raises:
         ValueError: a reference of the gold stands in an added text, too.
@@ -203,7 +206,8 @@ def robust(place: Path, source: Policy, read: Read) -> list[dict[str, object]]:
     rows = []
     for which, text in texts.items():
         policy = documents.of_text(text, source.toolbox, name=source.name)
-        found = items(policy, sentences.classify(policy, read(policy)).accounts)
+        accounts = sentences.classify(policy, read(policy)).accounts
+        found = items(policy, accounts) if llm is None else mapper.mapped(policy, accounts, llm, rounds=1).items
         rows += [{"document": which, **row} for row in figures(gold(place, text), found, text)]
     return rows
 
