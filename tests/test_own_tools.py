@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from wb.guards.runtime import CallGuard
 from wb.rules import decisions
 
 FOLDER = ROOT / "policies" / "shopping"
+FIXTURE = ROOT / "tests" / "fixtures" / "live" / "shopping"
 SERVICE = service.load(FOLDER)
 TESTS = guard_tests.load(FOLDER / "guard_tests.yaml")
 TASKS = live.load(FOLDER / "tasks.yaml").tasks
@@ -72,3 +74,20 @@ def test_a_policy_without_a_service_has_no_live_runs(guard: CallGuard) -> None:
     place = ROOT / "policies" / "office"
     with pytest.raises(live.TaskError, match=r"tasks.yaml, service.yaml and database.json were required"):
         experiment.setting(policy.load(place), place, guard, "none")
+
+
+def test_what_a_model_said_in_the_shop_is_had_again_and_the_guards_stop_what_they_stopped(
+    guard: CallGuard, tmp_path: Path
+) -> None:
+    """Blind readers as agent and user (`tests/fixtures/live/shopping`): 28 replies, two wishes against the handbook,
+    two trials each; nobody is asked again."""
+    place = shutil.copytree(FIXTURE, tmp_path / "artifacts" / "live" / "shop")
+    models = {"model": "paste:R1", "user_model": "paste:R2", "turns": 8}
+    made = experiment.setting(policy.load(FOLDER), FOLDER, guard, "by hand", **models)
+    planned = experiment.plan(made, ["toolguards"], 2, ["tent_by_express", "voucher_out_of_date"])
+    found = experiment.run(made, place, planned, workers=2, environment={})
+    assert found.open == {} and [one.end for one in found.trials] == ["user"] * 4
+    assert {one.task: 0 for one in found.trials if not one.stopped} == {"tent_by_express": 0}
+    (row,) = experiment.table(found.trials)
+    assert (row["done"], row["pass^1"], row["pass^n"], row["n"], row["calls stopped"]) == (4, 1.0, 1.0, 2, 2)
+    assert not list(tmp_path.rglob("*.md"))
