@@ -79,8 +79,8 @@ def test_a_policy_without_a_service_has_no_live_runs(guard: CallGuard) -> None:
 def test_what_a_model_said_in_the_shop_is_had_again_and_the_guards_stop_what_they_stopped(
     guard: CallGuard, tmp_path: Path
 ) -> None:
-    """Blind readers as agent and user (`tests/fixtures/live/shopping`): 28 replies, two wishes against the handbook,
-    two trials each; nobody is asked again."""
+    """Blind readers as agent and user (`tests/fixtures/live/shopping`): 42 replies, two wishes against the handbook
+    with guards, one without, two trials each; nobody is asked again."""
     place = shutil.copytree(FIXTURE, tmp_path / "artifacts" / "live" / "shop")
     models = {"model": "paste:R1", "user_model": "paste:R2", "turns": 8}
     made = experiment.setting(policy.load(FOLDER), FOLDER, guard, "by hand", **models)
@@ -90,4 +90,7 @@ def test_what_a_model_said_in_the_shop_is_had_again_and_the_guards_stop_what_the
     assert {one.task: 0 for one in found.trials if not one.stopped} == {"tent_by_express": 0}
     (row,) = experiment.table(found.trials)
     assert (row["done"], row["pass^1"], row["pass^n"], row["n"], row["calls stopped"]) == (4, 1.0, 1.0, 2, 2)
+    planned = experiment.plan(made, ["original"], 2, ["voucher_out_of_date"])
+    (row,) = experiment.table(experiment.run(made, place, planned, workers=2, environment={}).trials)
+    assert (row["done"], row["pass^n"], row["let pass"]) == (0, 0.0, 2), "the model takes the voucher that is expired"
     assert not list(tmp_path.rglob("*.md"))
