@@ -486,8 +486,11 @@ def assemble(guard: str, required: Contract) -> str:
 
 
 def stated(guard: str, required: Contract) -> str:
-    """The guard's function alone with the contract put in, over the values that loops find; raises as `assemble`."""
-    function = _function(guard)
+    """The guard's function alone with the contract put in, over the values that loops find; raises as `assemble`.
+
+    Membership in a tuple of constants becomes the equalities that it means: of texts Nagini compares the identities.
+    """
+    function = _Members().visit(_function(guard))
     if function.name != required.function or own_contract(function):
         raise VacuousContract(
             f"{required.function} without contract statements was required; got {function.name} "
@@ -496,6 +499,19 @@ def stated(guard: str, required: Contract) -> str:
     said = sandbox.parse("\n".join(required.lines())).body
     function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
     return f"{HEADER}\n\n{sandbox.text(function)}"
+
+
+class _Members(ast.NodeTransformer):
+    """Membership in a tuple as equalities."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """`a in (b, c)` as `a == b or a == c`."""
+        match node:
+            case ast.Compare(left, [ast.In() | ast.NotIn() as op], [ast.Tuple([_, *_] as options)]):
+                found: list[ast.expr] = [ast.Compare(left, [ast.Eq()], [one]) for one in options]
+                either = ast.BoolOp(ast.Or(), found) if len(found) > 1 else found[0]
+                return either if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), either)
+        return node
 
 
 def _lists(required: Contract) -> tuple[str, ...]:

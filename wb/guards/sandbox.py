@@ -1,8 +1,9 @@
 """Running generated guards: contracts stripped, a language so small that every run ends, and soon.
 
 A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is loaded.
-What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, and `+` and `-` of numbers:
-no loop, no call, no attribute, no import, no assignment.  Each expression has a type, so that none breaks when it
+What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, `+` and `-` of numbers, and
+helper variables: no loop, no call, no attribute, no import, no other assignment.  A helper is put in wherever it is
+read before anything runs, so that what runs is of the parameters alone.  Each expression has a type, so that none breaks when it
 is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
 joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A run
 takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
@@ -21,7 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, islice, pairwise
+from typing import Any
 
 Argument = bool | int | str
 Answered = tuple[bool, str]
@@ -89,6 +91,12 @@ def parse(source: str) -> ast.Module:
         raise UnsafeSource(f"line {error.lineno}: Python was required; got {error.msg}") from None
     except (ValueError, MemoryError, RecursionError) as error:  # surrogates, and nesting that the parser gives up on
         raise UnsafeSource(f"Python was required; got {type(error).__name__}: {error}") from None
+    _bounded(tree)
+    return tree
+
+
+def _bounded(tree: ast.AST) -> None:
+    """Raise `UnsafeSource` for a tree that is too wide or too deep, or has too large a number."""
     level, size = [tree], 0
     for _ in range(DEEPEST):
         size += len(level)
@@ -100,7 +108,6 @@ def parse(source: str) -> ast.Module:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if level:
         raise UnsafeSource(f"at most {DEEPEST} levels of nesting were required; got more")
-    return tree
 
 
 def text(tree: ast.AST) -> str:
@@ -134,10 +141,11 @@ def check(source: str) -> ast.FunctionDef:
             pass
         case _:
             raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
+    types = _parameters(function)
+    function.body = _inlined(function, types)
     size = sum(1 for _ in ast.walk(function))
     if size > LARGEST:
         raise UnsafeSource(f"at most {LARGEST} nodes of syntax were required; got {size}")
-    types = _parameters(function)
     for statement in function.body:
         _check(statement, types)
     return function
@@ -171,17 +179,15 @@ def tried(program: Program, arguments: Mapping[str, Argument]) -> Answered | str
 def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
     """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours.
 
-    Parameters that meet each other have two values or more in common.
+    Of a number that is added to others, also where the sum meets the constant while the others are 0; of a text that is
+    put in order, also one before and one after each constant.  Parameters that meet each other have two values or more
+    in common.
     """
     trees = [guard(parse(source)) for source in sources]
-    types = {
-        a.arg: ast.unparse(a.annotation)
-        for t in trees
-        for n in ast.walk(t)
-        if isinstance(n, ast.FunctionDef)
-        for a in n.args.args
-        if a.annotation
-    }
+    functions = [n for tree in trees for n in tree.body if isinstance(n, ast.FunctionDef)]
+    types = {a.arg: ast.unparse(a.annotation) for one in functions for a in one.args.args if a.annotation}
+    for one in functions:
+        one.body = _inlined(one, {a.arg: types.get(a.arg, "") for a in one.args.args})
     met: dict[str, set[Argument]] = {name: set() for name in types}
     for node in (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare)):
         sides = [node.left, *node.comparators]
@@ -196,9 +202,39 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
         }
         names = {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met)
         shared: set[Argument] = {0, OTHER} if len(names) > 1 else set()
+        if any(isinstance(op, ORDERS) for op in node.ops):
+            shared |= {"", *(one + OTHER for one in constants if isinstance(one, str))}
         for name in names:
             met[name] |= constants | negative | shared
+        for left, right in pairwise(sides):
+            for name, value in _solved(left, right).items():
+                met.get(name, set()).add(value)
     return {name: _domain(types[name], values) for name, values in met.items()}
+
+
+def _solved(left: ast.expr, right: ast.expr) -> dict[str, int]:
+    """Where two sums of numbers are equal while all but one name are 0, rounded down; nothing where they are no sums."""
+    sums: Counter[str] = Counter()
+    for side, sign in ((left, 1), (right, -1)):
+        if not _summed(side, sign, sums):
+            return {}
+    return {name: -sums[""] // factor for name, factor in sums.items() if name and factor}
+
+
+def _summed(node: ast.expr, sign: int, sums: Counter[str]) -> bool:
+    """Add a sum's names, each with its factor, and its constant, under no name; whether it is such a sum."""
+    match node:
+        case ast.Constant(int() as value):
+            sums[""] += sign * value
+        case ast.Name(name):
+            sums[name] += sign
+        case ast.UnaryOp(ast.USub(), body):
+            return _summed(body, -sign, sums)
+        case ast.BinOp(one, ast.Add() | ast.Sub() as op, other):
+            return _summed(one, sign, sums) and _summed(other, sign if isinstance(op, ast.Add) else -sign, sums)
+        case _:
+            return False
+    return True
 
 
 def simple(function: ast.FunctionDef) -> frozenset[str]:
@@ -341,6 +377,91 @@ def _parameters(function: ast.FunctionDef) -> dict[str, str]:
     if function.type_params:
         raise UnsafeSource("a function without type parameters was required; got TypeVar")
     return types
+
+
+Helpers = dict[str, ast.expr]  # what each helper variable stands for, of parameters alone
+
+
+def _inlined(function: ast.FunctionDef, types: Mapping[str, str]) -> list[ast.stmt]:
+    """The statements of a function without its helper variables: each name is what was assigned to it.
+
+    Raises:
+        UnsafeSource: a parameter or a name of the language is assigned, what is assigned is no expression of the
+            language, or all of it is too large.
+    """
+    if not any(isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) for node in ast.walk(function)):
+        return function.body
+    taken = {*types, *TYPES, function.name, "guard", "len", "Tuple"}
+    body, _ = _without(function.body, {}, types, taken)
+    _within(ast.Module(body, []), WIDEST)
+    return body or [ast.Pass()]
+
+
+def _within(tree: ast.AST, most: int) -> None:
+    """Raise `UnsafeSource` for a tree that helpers made too large or too deep; its parts may stand in several places."""
+    if sum(1 for _ in islice(ast.walk(tree), most + 1)) > most:
+        raise UnsafeSource(f"at most {most} nodes of syntax were required; got more by helper variables")
+    _bounded(tree)
+
+
+def _without(
+    body: Sequence[ast.stmt], helpers: Helpers, types: Mapping[str, str], taken: set[str]
+) -> tuple[list[ast.stmt], Helpers | None]:
+    """Statements with their helpers put in, and what the helpers are after them; None where none comes after them."""
+    found: list[ast.stmt] = []
+    known: Helpers | None = dict(helpers)
+    for statement in body:
+        match statement:
+            case _ if known is None:
+                found += _without([statement], helpers, types, taken)[0]  # nothing reaches it
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), ast.Name(), ast.expr() as value):
+                known[name] = _helper(statement, name, _put(value, known), types, taken)
+            case ast.AugAssign(ast.Name(name), op, value):
+                both = ast.BinOp(ast.Name(name, ast.Load()), op, value)
+                known[name] = _helper(statement, name, _put(both, known), types, taken)
+            case ast.If(test, inner, orelse):
+                test = _put(test, known)
+                one, then = _without(inner, known, types, taken)
+                other, otherwise = _without(orelse, known, types, taken)
+                found.append(ast.copy_location(ast.If(test, one or [ast.Pass()], other), statement))
+                known = _either(test, then, otherwise)
+            case _:
+                found.append(_put(statement, known))
+                known = None if isinstance(statement, ast.Return) else known
+    return found, known
+
+
+def _helper(statement: ast.stmt, name: str, value: ast.expr, types: Mapping[str, str], taken: set[str]) -> ast.expr:
+    """What a helper variable stands for, where it is one."""
+    if name in taken or name.startswith(("__", GENERATED)):
+        raise _refused(statement, "a name of its own for a helper variable was")
+    _within(value, LARGEST)
+    _type(value, types)
+    return value
+
+
+def _either(test: ast.expr, then: Helpers | None, otherwise: Helpers | None) -> Helpers | None:
+    """What helpers are after two branches: those that each branch knows."""
+    if then is None or otherwise is None:
+        return otherwise if then is None else then
+    both = {name: (then[name], otherwise[name]) for name in then if name in otherwise}
+    return {name: one if one is other else ast.IfExp(test, one, other) for name, (one, other) in both.items()}
+
+
+def _put(node: Any, helpers: Helpers) -> Any:
+    """A node with what its helpers stand for; those that it shares with others are not changed later."""
+    return _Put(helpers).visit(node) if helpers else node
+
+
+class _Put(ast.NodeTransformer):
+    """Puts in what helper variables stand for."""
+
+    def __init__(self, helpers: Helpers) -> None:
+        self.helpers = helpers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """What the name stands for, or the name."""
+        return self.helpers.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
 
 
 def _check(statement: ast.stmt, types: Mapping[str, str]) -> None:
