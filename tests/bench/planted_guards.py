@@ -143,10 +143,14 @@ def forged(case: Case, folder: Path, verifier: nagini.Verifier) -> Outcome:
         row = {"status": told.status, "findings": [], "digest": told.digest, "seal": "0" * 64}
         (folder / f"{told.digest}.json").write_text(json.dumps(row), "utf-8")
         draft = veriguard.asked(case.contract, case.source, verifier)
-        return _outcome(case, draft.complaints, synthesis.guarded(draft), "06 proof")._replace(how="refusal" * bool(draft.complaints))
+        return _outcome(case, draft.complaints, synthesis.guarded(draft), "06 proof")._replace(
+            how="refusal" * bool(draft.complaints)
+        )
     grade = "error" if case.forged == "grade" else "proved"
     source = wrong if case.forged == "grade" else sound
-    (row,) = evidence.to_rows([runtime.Guarded(case.contract, source, grade, "it failed" * (grade == "error"))], empty, {})
+    (row,) = evidence.to_rows(
+        [runtime.Guarded(case.contract, source, grade, "it failed" * (grade == "error"))], empty, {}
+    )
     row |= {"grade": {"grade": "proved", "reason": ""}, "source": {"source": wrong}}.get(
         case.forged, {"source": wrong, "sha256": runtime.digest(wrong)}
     )
@@ -183,7 +187,9 @@ def main() -> int:
         right = not how if sound else bool(how) and how == NEEDS.get(case.kind, how)
         table[case.kind, f"{how or 'not found'} {stage}".strip()] += 1
         if not right or args.all:
-            print(f"{'ok ' if right else 'BAD'} {case.kind} | {case.of} | {case.name}: {how or '-'} {stage} {said[:110]} {dict(arguments)}")
+            print(
+                f"{'ok ' if right else 'BAD'} {case.kind} | {case.of} | {case.name}: {how or '-'} {stage} {said[:110]} {dict(arguments)}"
+            )
     for (kind, how), n in sorted(table.items()):
         print(f"{kind:20} {how:25} {n}")
     return 0

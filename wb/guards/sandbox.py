@@ -2,9 +2,9 @@
 
 A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is loaded.
 What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, `+` and `-` of numbers, and
-helper variables: no loop, no call, no attribute, no import, no other assignment.  A helper is put in wherever it is
-read before anything runs, so that what runs is of the parameters alone.  Each expression has a type, so that none breaks when it
-is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
+helper variables: no loop, no call, no attribute, no import, no other assignment.  A helper is put in
+wherever it is read before anything runs, so that what runs is of the parameters alone.  Each expression has a type, so
+that none breaks when it is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
 joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A run
 takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
 So a decision needs no time limit and no process of its own.
@@ -213,7 +213,7 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
 
 
 def _solved(left: ast.expr, right: ast.expr) -> dict[str, int]:
-    """Where two sums of numbers are equal while all but one name are 0, rounded down; nothing where they are no sums."""
+    """Where two sums of numbers are equal while all but one name are 0, rounded down; nothing for no sums."""
     sums: Counter[str] = Counter()
     for side, sign in ((left, 1), (right, -1)):
         if not _summed(side, sign, sums):
@@ -398,7 +398,7 @@ def _inlined(function: ast.FunctionDef, types: Mapping[str, str]) -> list[ast.st
 
 
 def _within(tree: ast.AST, most: int) -> None:
-    """Raise `UnsafeSource` for a tree that helpers made too large or too deep; its parts may stand in several places."""
+    """Raise `UnsafeSource` for a tree that helpers made too large or too deep; parts may stand there twice."""
     if sum(1 for _ in islice(ast.walk(tree), most + 1)) > most:
         raise UnsafeSource(f"at most {most} nodes of syntax were required; got more by helper variables")
     _bounded(tree)

@@ -27,14 +27,14 @@ import pydantic
 from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
+from wb.guards import branches, examples, faults, parts, sandbox, trial
 from wb.guards import contract as contracts
-from wb.guards import examples, faults, parts, sandbox, trial
 from wb.guards.contract import Contract, Item, Parameter, bracketed
 from wb.guards.examples import Example
 from wb.guards.parts import Part
 from wb.guards.runtime import UNSETTLED, Guarded
 from wb.guards.sandbox import Answered, Argument, UnsafeSource
-from wb.guards.trial import TrialFailed
+from wb.guards.trial import Difference, TrialFailed
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.models.client import LLM, Unanswered
@@ -100,7 +100,7 @@ class Draft:
         return self.attempts[-1].complaints
 
 
-PROOF = "proof"
+PROOF, BRANCHES = "proof", "branches"
 SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
@@ -164,10 +164,52 @@ def language(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
 
 def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
     """The examples of its contract and of its sentences that each guard gets wrong, found by running it in a process
-    of its own."""
+    of its own; where it gets none wrong, the first values that its own code tells apart and that break its contract."""
     cases = [_cases(draft) for draft in drafts]
     asked = [(d.source, [dict(e.arguments) for e in rows]) for d, rows in zip(drafts, cases, strict=True)]
-    return [_failed(rows, answers) for rows, answers in zip(cases, trial.answers(asked), strict=True)]
+    failed = [_failed(rows, answers) for rows, answers in zip(cases, trial.answers(asked), strict=True)]
+    right = [i for i, complaints in enumerate(failed) if not complaints]
+    found = counterexamples([(drafts[i].contract, drafts[i].source) for i in right], "tests")
+    for i, one in zip(right, found, strict=True):
+        failed[i] = (one,) if one is not None else ()
+    return failed
+
+
+def counterexamples(guards: Sequence[tuple[Contract, str]], check: str) -> tuple[Complaint | None, ...]:
+    """For each contract and source the first values, in a fixed order, on which running the code breaks the contract;
+    None where none were found.
+
+    They depend on the code and the contract alone, and are those that either of the two tells apart; the code runs in a
+    process of its own.  The values in a prover's finding are whatever its solver happened to meet: they differ from run
+    to run, and texts are opaque to it.
+    """
+    asked = [
+        trial.Compared(
+            source,
+            examples.function(contract, contract.allows),
+            examples.points(contract, contracts.stated(source, contract)),
+            [dict(one.arguments) for one in examples.examples(contract)],
+        )
+        for contract, source in guards
+    ]
+    found = trial.differences(asked) if asked else ()
+    return tuple(_broken(contract, one, check) for (contract, _), one in zip(guards, found, strict=True))
+
+
+def _broken(contract: Contract, found: Difference | TrialFailed | None, check: str) -> Complaint | None:
+    """What values that break a contract are told as."""
+    if isinstance(found, TrialFailed):
+        wanted = "an answer to all values that the code tells apart was required; the tests did not end"
+        return Complaint(check, wanted, said=str(found))
+    if found is None:
+        return None
+    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
+    required = (
+        f"deny was required (violation of {', '.join(broken)})"
+        if broken
+        else "allow was required (no rule is violated)"
+    )
+    return Complaint(check, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)
 
 
 def _cases(draft: Draft) -> tuple[Example, ...]:
@@ -190,6 +232,18 @@ def _failed(cases: Sequence[Example], answers: Sequence[Answered | str] | TrialF
         )
         for e, got in examples.wrong(cases, answers)
     )
+
+
+def living(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
+    """The branches of each guard that no call takes (`branches`)."""
+    required = "branches that some call takes were required; got"
+    return [
+        tuple(
+            Complaint(BRANCHES, f"{required} {said}")
+            for said in branches.dead(one.source, examples.points(one.contract, one.source))
+        )
+        for one in drafts
+    ]
 
 
 def guarded(draft: Draft) -> Guarded:
@@ -220,7 +274,7 @@ def unanswered(drafts: Iterable[Draft]) -> int:
 
 
 RUNNERS = ("types", "tests")  # the checks that a process of their own makes
-TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
+TESTED: tuple[Check, ...] = (("language", language), ("tests", tests), (BRANCHES, living))
 TYPE_ERRORS = 3  # errors of type in one source that its author is told
 
 
@@ -246,8 +300,9 @@ def types(command: Sequence[str] = trial.CHECKER, seconds: float = trial.WAIT_S)
 
 
 def checks() -> tuple[Check, ...]:
-    """What a candidate has to pass, in order: the language of guards, the type checker, the tests."""
-    return ("language", language), types(), ("tests", tests)
+    """What a candidate has to pass, in order: the language of guards, the type checker, the tests; then that no branch
+    is dead, without which it is *tested* at most."""
+    return ("language", language), types(), ("tests", tests), (BRANCHES, living)
 
 
 def _language(draft: Draft) -> tuple[Complaint, ...]:

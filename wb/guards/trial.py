@@ -30,7 +30,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations, islice, product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from wb.guards import sandbox
 from wb.guards.sandbox import Answered, Argument
@@ -82,27 +84,41 @@ def answers(
     One process runs them all; where it ends early, the source that it ended at failed, and the rest has a new one.
     """
     rows = [{"source": source, "cases": [dict(case) for case in cases]} for source, cases in tried]
-    done: list[tuple[Answered | str, ...] | TrialFailed] = []
+    return tuple(
+        one if isinstance(one, TrialFailed) else tuple([a if isinstance(a, str) else (a[0], a[1]) for a in one])
+        for one in _all(rows)
+    )
+
+
+def _all(rows: Sequence[Mapping[str, object]]) -> list[Any]:
+    """What came of each row, of as many processes as it takes; of one at which a process ended, why."""
+    done: list[Any] = []
     while len(done) < len(rows):
         found, ended = _run(rows[len(done) :])
-        done += [tuple([a if isinstance(a, str) else (a[0], a[1]) for a in one]) for one in found]
+        done += found
         if ended and not found:
             done.append(TrialFailed(ended))
-    return tuple(done)
+    return done
 
 
-def difference(source: str, wanted: str, points: Mapping[str, Sequence[Argument]]) -> Difference | None:
-    """The first values, in a fixed order, at which a guard decides otherwise than wanted, or breaks; None for none.
+class Compared(NamedTuple):
+    """A guard, the function that says what is wanted, the values to try of each argument, and the arguments to go out
+    from where there are more than `LIMIT` ways to combine them."""
 
-    None also where there are more than `LIMIT` ways to combine them.
+    source: str
+    wanted: str
+    points: Mapping[str, Sequence[Argument]]
+    around: Sequence[Mapping[str, Argument]] = ()
 
-    Raises:
-        TrialFailed: the process gave no answer.
-    """
-    found, ended = _run([{"source": source, "wanted": wanted, "points": {n: list(v) for n, v in points.items()}}])
-    if ended:
-        raise TrialFailed(ended)
-    return Difference(*found[0]) if found[0] else None
+
+def differences(compared: Sequence[Compared]) -> tuple[Difference | None | TrialFailed, ...]:
+    """For each the first values, in a fixed order, at which a guard decides otherwise than wanted, or breaks; None for
+    none, also where these are too many to try and none was found near the arguments to go out from."""
+    rows = [
+        {**one._asdict(), "points": {n: list(v) for n, v in one.points.items()}, "around": list(map(dict, one.around))}
+        for one in compared
+    ]
+    return tuple(one if isinstance(one, TrialFailed) else Difference(*one) if one else None for one in _all(rows))
 
 
 def _run(rows: Sequence[Mapping[str, object]]) -> tuple[list[list], str]:
@@ -217,8 +233,19 @@ def _differing(row: Mapping) -> tuple[dict[str, Argument], bool, str] | None:
             if breaks:
                 return {**{n: v[0] for n, v in row["points"].items()}, **chosen}, *told
     except sandbox.TooMany:
-        return None
+        for values in islice(_near(row["around"], row["points"]), LIMIT):
+            breaks, told = wrong(**values)
+            if breaks:
+                return values, *told
     return None
+
+
+def _near(around: Sequence[Mapping], points: Mapping[str, Sequence[Argument]]) -> Iterator[dict[str, Argument]]:
+    """Those arguments with one of them, then two of them, moved to each of their values."""
+    for moved in (1, 2):
+        for names in combinations(points, moved):
+            for values in product(*(points[name] for name in names)):
+                yield from ({**one, **dict(zip(names, values, strict=True))} for one in around)
 
 
 if __name__ == "__main__":

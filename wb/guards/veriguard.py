@@ -2,7 +2,7 @@
 
 The verification stage of VeriGuard (Sec. 3.2.2): {C_pre} p {C_post} by Nagini, the counterexample to
 the author of the code, until it proves or the budget is spent.  What the author is told is found by
-running the code (`counterexample`), so that the same code is asked about in the same words in every
+running the code (`counterexamples`), so that the same code is asked about in the same words in every
 run.  The contract is never weakened to fit the code.  A proof counts only if the `Refute(False)` probe
 shows that the function's body can be reached.  At run time a tool whose guard is missing, unproved or
 broken is denied.
@@ -30,7 +30,7 @@ from wb.guards.synthesis import (
     Draft,
     Revise,
     checked,
-    counterexample,
+    counterexamples,
     synthesise,
 )
 
@@ -89,8 +89,8 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
         return ()
     if proof_.status == "proved":
         return (Complaint(PROOF, "nothing was proved: the body cannot be reached", said=_said(probe)),)
-    shown = counterexample(draft.contract, draft.source)
-    if shown is not None:
+    (shown,) = counterexamples([(draft.contract, draft.source)], PROOF)
+    if shown is not None and shown.arguments:
         return (replace(shown, said=_said(proof_)),)
     if proof_.status in ("timeout", "crash"):
         return (Complaint(PROOF, SILENT, said=_said(proof_)),)
