@@ -300,7 +300,7 @@ def meet(source: str) -> dict[str, object]:
     faults.verdict(source)
     if program is not None:
         toolguard.to_rows([draft], RULES, {})
-        veriguard.counterexample(BOOK, draft.source) if kept.grade == "tested" else None
+        synthesis.counterexamples([(BOOK, draft.source)], veriguard.PROOF) if kept.grade == "tested" else None
     return {"loaded": loaded[:200], "grade": kept.grade, "trusted": judged(trusted), "own": judged(own)}
 
 

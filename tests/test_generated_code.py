@@ -264,14 +264,24 @@ def test_a_source_that_ends_the_process_fails_alone() -> None:
     assert trial.answers([]) == ()
 
 
-def test_the_first_difference_is_found_in_the_process_as_it_is_by_trying_all() -> None:
+def test_the_first_differences_are_found_in_the_process_as_they_are_by_trying_all() -> None:
     wanted = RIGHT.replace("18", "17")
     points = sandbox.points(RIGHT, wanted)
-    found = trial.difference(RIGHT, wanted, points)
+    asked = [trial.Compared(one, other, points) for one, other in ((RIGHT, wanted), ("x =", RIGHT), (RIGHT, RIGHT))]
+    found, broken, none = trial.differences(asked)
     assert found.arguments["age"] == 17 and found.wanted is True and found.got == "denied: r1"
-    assert trial.difference(RIGHT, RIGHT, points) is None
-    with pytest.raises(trial.TrialFailed):
-        trial.difference("x =", RIGHT, points)
+    assert none is None and isinstance(broken, trial.TrialFailed)
+
+
+def test_where_not_all_can_be_tried_what_is_near_the_examples_is() -> None:
+    names = [f"p{i}" for i in range(9)]
+    shell = f"def policy({', '.join(f'{n}: int' for n in names)}) -> Tuple[bool, str]:\n    return ({{}}, '')\n"
+    sums = shell.format(f"{' + '.join(names)} >= 0")
+    broken = shell.format(f"{' + '.join(names)} >= 0 and not (p3 == 7 and p8 == 5)")
+    points = {name: tuple(range(10)) for name in names}
+    asked = trial.Compared(broken, sums, points, [dict.fromkeys(names, 0)])
+    found, unknown = trial.differences([asked, asked._replace(around=())])
+    assert found.arguments == {**dict.fromkeys(names, 0), "p3": 7, "p8": 5} and unknown is None
 
 
 @pytest.mark.parametrize(

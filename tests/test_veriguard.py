@@ -212,12 +212,12 @@ def test_a_draft_without_a_reply_holds_no_accident_of_the_network(reason: str) -
     ],
 )
 def test_a_counterexample_says_what_the_rules_require_there(name: str, required: str, allowed: bool) -> None:
-    shown = veriguard.counterexample(BOOK, WRONG[name])
+    shown, none = synthesis.counterexamples([(BOOK, WRONG[name]), (BOOK, RIGHT)], veriguard.PROOF)
+    assert none is None
     assert shown.message == required
     values = dict(shown.arguments)
     broken = values["age"] < 18 or (values["level"] != "gold" and values["count_guests"] > 5)
     assert broken is not allowed and sandbox.load(WRONG[name]).run(**values)[0] is broken
-    assert veriguard.counterexample(BOOK, RIGHT) is None
 
 
 SOURCE_OF = "def policy_{}(adult: bool) -> Tuple[bool, str]:\n    return (adult, 'x')\n"
@@ -256,3 +256,16 @@ def test_kept_guards_are_what_the_prover_says_today() -> None:
     assert (first.grade, bool(first.reason)) == ("tested", True)
     assert (second.grade, second.reason) == ("proved", "")
     assert veriguard.again([kept[2]], Prescribed()) == (kept[2],)
+
+
+def told(**values: int) -> Proof:
+    return Proof("unproved", (Objection("post", "might not hold", 3, tuple(values.items())),))
+
+
+def test_a_provers_own_values_are_replayed_and_called_spurious_where_the_code_is_right() -> None:
+    """A finding of values in a state that no run has is labelled; one that the search did not come to is kept."""
+    spurious = veriguard.replayed(BOOK, RIGHT, told(age=18, count_guests=5))
+    assert spurious.message.startswith("its values are spurious") and not spurious.arguments
+    real = veriguard.replayed(BOOK, WRONG["denies 18"], told(age=18))
+    assert dict(real.arguments)["age"] == 18 and real.allowed is True
+    assert veriguard.replayed(BOOK, RIGHT, told()) is None

@@ -33,14 +33,16 @@ from test_loops import guard as of_lists
 
 from wb.domain import policy as documents
 from wb.guards import contract as contracts
-from wb.guards import evidence, examples, nagini, runtime, sandbox, synthesis, veriguard
+from wb.guards import evidence, nagini, runtime, scenes, synthesis, veriguard
 from wb.guards.contract import Contract
+from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Attempt, Complaint, Draft
 from wb.offline import reader
 from wb.rules import decisions, sentences
 from wb.rules.rule import RuleSet
 
 CASES = ROOT / "tests" / "tables" / "planted_guards.txt"
+EMPTY = RuleSet((), ())
 NEEDS = {"reversed contract": "question", "forged proof": "refusal", "endless loop": "refusal"}  # else anything
 
 
@@ -106,36 +108,40 @@ def fitting(drafts: Sequence[Draft]) -> list[Attempt]:
     return [Attempt(synthesis.of_rules(draft.contract)) for draft in drafts]
 
 
-def tested(case: Case) -> tuple[Draft, Outcome]:
-    """A guard after stage 05, with what was found there."""
-    (draft,) = synthesis.synthesise(
-        [Draft(case.contract, (Attempt(case.source),))], fitting, checks=synthesis.checks(), max_rounds=1
-    )
-    return draft, _outcome(case, draft.attempts[0].complaints, synthesis.guarded(draft))
+def tested(every: Sequence[Case]) -> list[tuple[Draft, Outcome]]:
+    """Each guard after stage 05, with what was found there."""
+    drafts = [Draft(case.contract, (Attempt(case.source),)) for case in every]
+    drafts = synthesis.synthesise(drafts, fitting, checks=synthesis.checks(), max_rounds=1)
+    return [
+        (draft, outcome(case, draft, draft.attempts[0].complaints)) for case, draft in zip(every, drafts, strict=True)
+    ]
 
 
-def _outcome(case: Case, complaints: Sequence[Complaint], entry: runtime.Guarded, stage: str = "") -> Outcome:
-    if entry.reason.startswith(runtime.UNSETTLED):
-        return Outcome("question", "05", entry.reason)
+def outcome(case: Case, draft: Draft, complaints: Sequence[Complaint], stage: str = "") -> Outcome:
+    """How what was said of a guard finds its fault."""
+    reason = synthesis.guarded(draft).reason
+    if reason.startswith(runtime.UNSETTLED):
+        return Outcome("question", "05", reason)
+    if case.kind == "reversed contract":
+        return Outcome("", "", "; ".join(one.message for one in complaints))
     for one in complaints:
-        if one.arguments and case.kind != "reversed contract" and _replays(case, one):
+        if one.arguments and replays(case, draft):
             return Outcome("test", stage or f"05 {one.check}", one.message, one.arguments)
-    refused = [one for one in complaints if not one.arguments and (one.check != "proof" or "not proved" in one.message)]
-    if refused and not (case.kind == "reversed contract"):
-        return Outcome("refusal", stage or f"05 {refused[0].check}", refused[0].message)
-    return Outcome("", "", "; ".join(one.message for one in complaints))
+    named = [one for one in complaints if not one.arguments]
+    return Outcome("refusal", stage or f"05 {named[0].check}", named[0].message) if named else Outcome("", "", "")
 
 
-def _replays(case: Case, one: Complaint) -> bool:
-    """Whether the arguments of a complaint show that the guard does not do what its contract says."""
-    values = dict(one.arguments)
-    got = sandbox.tried(sandbox.load(case.source), values)
-    return isinstance(got, str) or got[0] is not examples.program(case.contract, case.contract.allows).run(**values)[0]
+def replays(case: Case, draft: Draft) -> bool:
+    """Whether tests were kept of what broke a guard, each of which fails on it and passes on the mended one."""
+    kept, before = scenes.replays([draft], EMPTY)
+    guard = CallGuard("mended", EMPTY, (synthesis.guarded(draft),), scenes.ACCEPTED)
+    failed = scenes.wrong(scenes.Tested(guard, before=before), kept)
+    mended = len(draft.attempts) > 1
+    return bool(kept) and failed == kept and (not mended or not scenes.wrong(scenes.Tested(guard), kept))
 
 
 def forged(case: Case, folder: Path, verifier: nagini.Verifier) -> Outcome:
     """What becomes of kept evidence that was forged."""
-    empty = RuleSet((), ())
     sound = contracts.assemble(synthesis.of_rules(case.contract), case.contract)
     wrong = contracts.assemble(case.source, case.contract)
     if case.forged == "proof":
@@ -143,18 +149,16 @@ def forged(case: Case, folder: Path, verifier: nagini.Verifier) -> Outcome:
         row = {"status": told.status, "findings": [], "digest": told.digest, "seal": "0" * 64}
         (folder / f"{told.digest}.json").write_text(json.dumps(row), "utf-8")
         draft = veriguard.asked(case.contract, case.source, verifier)
-        return _outcome(case, draft.complaints, synthesis.guarded(draft), "06 proof")._replace(
-            how="refusal" * bool(draft.complaints)
-        )
+        return Outcome("refusal" * bool(draft.complaints), "06 proof", synthesis.guarded(draft).reason)
     grade = "error" if case.forged == "grade" else "proved"
     source = wrong if case.forged == "grade" else sound
     (row,) = evidence.to_rows(
-        [runtime.Guarded(case.contract, source, grade, "it failed" * (grade == "error"))], empty, {}
+        [runtime.Guarded(case.contract, source, grade, "it failed" * (grade == "error"))], EMPTY, {}
     )
     row |= {"grade": {"grade": "proved", "reason": ""}, "source": {"source": wrong}}.get(
         case.forged, {"source": wrong, "sha256": runtime.digest(wrong)}
     )
-    (entry,) = evidence.from_rows([row], [case.contract], empty, {})
+    (entry,) = evidence.from_rows([row], [case.contract], EMPTY, {})
     return Outcome("refusal" if entry.grade == "error" else "", "load", entry.reason)
 
 
@@ -167,19 +171,20 @@ def main() -> int:
     every = cases()
     found: dict[int, Outcome] = {}
     with tempfile.TemporaryDirectory() as place, nagini.Verifier(cache=Path(place)) as verifier:
-        waiting = []
         for i, case in enumerate(every):
             if case.forged and (case.forged != "proof" or args.prove):
                 found[i] = forged(case, Path(place), verifier)
-            elif not case.forged:
-                draft, found[i] = tested(case)
-                if not found[i].how and len(draft.attempts) == 1 and not draft.complaints:
-                    waiting.append((i, draft))
+        rest = [i for i, case in enumerate(every) if not case.forged]
+        drafts = dict(zip(rest, tested([every[i] for i in rest]), strict=True))
+        found |= {i: one for i, (_, one) in drafts.items()}
+        waiting = [(i, draft) for i, (draft, _) in drafts.items() if draft.passed[-1:] == (synthesis.BRANCHES,)]
         if args.prove:
             proofs = veriguard.proof(verifier)[1]([draft for _, draft in waiting])
             for (i, draft), complaints in zip(waiting, proofs, strict=True):
-                entry = synthesis.guarded(replace(draft, passed=draft.passed + ("proof",) * (not complaints)))
-                found[i] = _outcome(every[i], complaints, entry, "06 proof")
+                last = replace(draft.attempts[-1], complaints=complaints)
+                if complaints:
+                    draft = replace(draft, attempts=(*draft.attempts[:-1], last))
+                    found[i] = outcome(every[i], draft, complaints, "06 proof")
     table = Counter()
     for i, case in enumerate(every):
         how, stage, said, arguments = found.get(i, Outcome("", "", "not asked"))
@@ -187,9 +192,8 @@ def main() -> int:
         right = not how if sound else bool(how) and how == NEEDS.get(case.kind, how)
         table[case.kind, f"{how or 'not found'} {stage}".strip()] += 1
         if not right or args.all:
-            print(
-                f"{'ok ' if right else 'BAD'} {case.kind} | {case.of} | {case.name}: {how or '-'} {stage} {said[:110]} {dict(arguments)}"
-            )
+            where = f"{'ok ' if right else 'BAD'} {case.kind} | {case.of} | {case.name}"
+            print(f"{where}: {how or '-'} {stage} {said[:110]} {dict(arguments)}")
     for (kind, how), n in sorted(table.items()):
         print(f"{kind:20} {how:25} {n}")
     return 0

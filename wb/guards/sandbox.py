@@ -1,12 +1,12 @@
 """Running generated guards: contracts stripped, a language so small that every run ends, and soon.
 
-A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is loaded.
-What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, `+` and `-` of numbers, and
-helper variables: no loop, no call, no attribute, no import, no other assignment.  A helper is put in
-wherever it is read before anything runs, so that what runs is of the parameters alone.  Each expression has a type, so
-that none breaks when it is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
-joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A run
-takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
+A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is loaded.  What
+is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, `+` and `-` of numbers, and helper
+variables: no loop, no call, no attribute, no import, no other assignment.  A helper is put in wherever it is read
+before anything runs, so that what runs is of the parameters alone.  Each expression has a type, so that none breaks
+when it is run, and nothing is built that is larger than the arguments and the source together: texts are compared and
+never joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A
+run takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
 So a decision needs no time limit and no process of its own.
 
 Unknown arguments are tried out: a guard *denies* only where every completion denies.  Of an input that the

@@ -175,9 +175,11 @@ def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
     return failed
 
 
-def counterexamples(guards: Sequence[tuple[Contract, str]], check: str) -> tuple[Complaint | None, ...]:
-    """For each contract and source the first values, in a fixed order, on which running the code breaks the contract;
-    None where none were found.
+def counterexamples(
+    guards: Sequence[tuple[Contract, str]], check: str, given: Sequence[Mapping[str, Argument]] = ()
+) -> tuple[Complaint | None, ...]:
+    """For each contract and source the first values, in a fixed order, on which running the code breaks the contract,
+    with those that are `given`; None where none were found.
 
     They depend on the code and the contract alone, and are those that either of the two tells apart; the code runs in a
     process of its own.  The values in a prover's finding are whatever its solver happened to meet: they differ from run
@@ -187,13 +189,18 @@ def counterexamples(guards: Sequence[tuple[Contract, str]], check: str) -> tuple
         trial.Compared(
             source,
             examples.function(contract, contract.allows),
-            examples.points(contract, contracts.stated(source, contract)),
-            [dict(one.arguments) for one in examples.examples(contract)],
+            {n: (fixed[n],) if n in fixed else met for n, met in _points(contract, source).items()},
+            [{n: fixed.get(n, v) for n, v in one.arguments} for one in examples.examples(contract)],
         )
-        for contract, source in guards
+        for (contract, source), fixed in zip(guards, given or [{}] * len(guards), strict=True)
     ]
     found = trial.differences(asked) if asked else ()
     return tuple(_broken(contract, one, check) for (contract, _), one in zip(guards, found, strict=True))
+
+
+def _points(contract: Contract, source: str) -> dict[str, tuple[Argument, ...]]:
+    """The values that a source and its contract tell apart."""
+    return examples.points(contract, contracts.stated(source, contract))
 
 
 def _broken(contract: Contract, found: Difference | TrialFailed | None, check: str) -> Complaint | None:

@@ -94,14 +94,29 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
         return (replace(shown, said=_said(proof_)),)
     if proof_.status in ("timeout", "crash"):
         return (Complaint(PROOF, SILENT, said=_said(proof_)),)
+    told = replayed(draft.contract, draft.source, proof_)
+    if told is not None and told.arguments:
+        return (replace(told, said=_said(proof_)),)
     refused = "; ".join(f.message for f in proof_.findings) if proof_.status == "rejected" else ""
     return (
         Complaint(
             PROOF,
             f"not proved{': ' * bool(refused)}{refused}; no values that break the rules were found by running the code",
-            said=_said(proof_),
+            said=_said(proof_) + ("" if told is None else f"; {told.message}"),
         ),
     )
+
+
+def replayed(contract: Contract, source: str, proof_: Proof) -> Complaint | None:
+    """What comes of a prover's own values where the Python code is run on them, with whatever it did not give: the
+    first that break the contract, or, without arguments, that they are spurious; None where it gave none.
+
+    Nagini's values may be those of a state that no run has: it proves function by function, and knows no texts.
+    """
+    given = [dict(one.counterexample) for one in proof_.findings if one.counterexample]
+    found = counterexamples([(contract, source)] * len(given), PROOF, given)
+    spurious = Complaint(PROOF, "its values are spurious: there the code decides as its contract says")
+    return next((one for one in found if one is not None and one.arguments), spurious) if given else None
 
 
 def _said(proof_: Proof) -> str:
