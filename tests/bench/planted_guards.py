@@ -53,6 +53,7 @@ class Case(NamedTuple):
     of: str
     name: str
     contract: Contract
+    ruleset: RuleSet
     source: str
     forged: str
 
@@ -67,12 +68,12 @@ class Outcome(NamedTuple):
 
 
 @cache
-def required(policy: str) -> dict[str, Contract]:
-    """The contracts of a policy, as its document and decisions say."""
+def required(policy: str) -> tuple[RuleSet, dict[str, Contract]]:
+    """The rules and contracts of a policy, as its document and decisions say."""
     source = documents.load(policy)
     ruled = decisions.load(decisions.place(documents.place(policy)), source)
     ruleset = sentences.classify(source, reader.extracted(source), ruled).ruleset
-    return {one.tool: one for one in contracts.contracts(source.toolbox, ruleset)}
+    return ruleset, {one.tool: one for one in contracts.contracts(source.toolbox, ruleset)}
 
 
 def changed(one: Contract, old: str, new: str) -> Contract:
@@ -90,7 +91,12 @@ def cases() -> tuple[Case, ...]:
         head, *lines = block.strip().splitlines()
         kind, of, name = head.split(" | ")
         policy, tool = of.split("/", 1)
-        one = of_lists(tool)[0] if policy == "lists" else required(policy)[tool]
+        if policy == "lists":
+            one, guard = of_lists(tool)
+            ruleset = guard.ruleset
+        else:
+            ruleset, known = required(policy)
+            one = known[tool]
         forged = ""
         while lines[0][0] in "~!":
             sign, line = lines[0][0], lines.pop(0)[2:]
@@ -99,7 +105,7 @@ def cases() -> tuple[Case, ...]:
             else:
                 forged = line
         body = "\n".join(f"    {line}" for line in lines)
-        found.append(Case(kind, of, name, one, f"{one.signature}\n{body}\n", forged))
+        found.append(Case(kind, of, name, one, ruleset, f"{one.signature}\n{body}\n", forged))
     return tuple(found)
 
 
@@ -133,8 +139,8 @@ def outcome(case: Case, draft: Draft, complaints: Sequence[Complaint], stage: st
 
 def replays(case: Case, draft: Draft) -> bool:
     """Whether tests were kept of what broke a guard, each of which fails on it and passes on the mended one."""
-    kept, before = scenes.replays([draft], EMPTY)
-    guard = CallGuard("mended", EMPTY, (synthesis.guarded(draft),), scenes.ACCEPTED)
+    kept, before = scenes.replays([draft], case.ruleset)
+    guard = CallGuard("mended", case.ruleset, (synthesis.guarded(draft),), scenes.ACCEPTED)
     failed = scenes.wrong(scenes.Tested(guard, before=before), kept)
     mended = len(draft.attempts) > 1
     return bool(kept) and failed == kept and (not mended or not scenes.wrong(scenes.Tested(guard), kept))
