@@ -385,7 +385,7 @@ def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
     ("text", "message"),
     [
         ("decisions: [", r"line \d: YAML was required"),
-        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions', 'struck'\] was required; got \["),
+        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions', 'struck', 'examples'\] was required; got \["),
         ("decisions:\n  - id: [1]\n    text: x\n", r"line 2: decisions.0.id: a text was required; got \["),
         ("decisions:\n  - id: 'abc'\n    text: x\n", r"line 2: decisions.0.id: "),
         (entry(PAY, decision="forget", why="x"), r"line 4: decisions.0.decision: .*'waive'.*got \"forget\""),

@@ -9,6 +9,8 @@ from bench.planted_guards import NEEDS, Case, Outcome
 CASES = planted_guards.cases()
 ASKED = [case for case in CASES if not case.forged and case.kind != "reversed contract"]
 
+FORGED = [case for case in CASES if case.forged and case.forged != "proof"]  # that one asks the prover
+
 
 @cache
 def outcomes() -> dict[Case, Outcome]:

@@ -303,6 +303,46 @@ def test_a_mistake_in_them_is_told_with_its_line(tmp_path, text: str, why: str) 
         decisions.struck(path)
 
 
+# ---- a person's own examples ----------------------------------------------------------------------
+
+OWN = """examples:
+  - {tool: lend_book, text: "%s", expect: deny, given: '{"arguments": {"days": 14}, "state": {"card_blocked": false}}'}
+  - {tool: lend_book, text: no such sentence at all, expect: deny, given: '{}'}
+  - {tool: lend_book, text: "%s", expect: deny, given: '{"arguments": {"days": 15}}', instead: "0123456789ab"}
+  - {tool: lend_book, text: "%s", expect: deny, given: '{"argument": {"days": 15}}'}
+""" % (SHORT, SHORT, SHORT)  # noqa: UP031
+
+
+def test_a_persons_examples_come_first_and_speak_against_rules_as_a_models_do(tmp_path) -> None:
+    path = tmp_path / "decisions.yaml"
+    path.write_text(OWN, "utf-8")
+    own, unfit = scenes.by_person(decisions.shown(path), ITEMS, BOX)
+    assert [(one.by, one.expect, one.given["arguments"]) for one in own] == [
+        ("person", "deny", {"days": 14}),
+        ("person", "deny", {"days": 15}),
+    ]
+    assert len(unfit) == 2 and "a sentence of an item of lend_book" in unfit[0].reason
+    assert [one.id for one in decisions.struck(path)] == ["0123456789ab"], "an edited one is struck"
+    told, against = scenes.preferring(own, written({SHORT: [LENT, LONG]})[0])
+    assert [one.by for one in told] == ["person", "person", "model"] and "a person's example" in against[0].reason
+    kept, _, findings = scenes.settled(judged(told), ())
+    assert [one.fate for one in kept][:2] == ["disagrees", "agrees"] and "or it in" in findings["lend_book"][0]
+    assert {test.author for test in scenes.tests(REQUIRED, kept, RULES)} == {"a person", "a model", scenes.ECHO}
+    assert scenes.row(own[0])["by"] == "person" and "by" not in scenes.row(told[2])
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["{tool: a, text: b, expect: deny, given: '{'}", "{tool: a, text: b, expect: never, given: '{}'}", "3"],
+    ids=str,
+)
+def test_a_mistake_in_a_persons_example_is_told_with_its_line(tmp_path, row: str) -> None:
+    path = tmp_path / "decisions.yaml"
+    path.write_text(f"examples:\n  - {row}\n", "utf-8")
+    with pytest.raises(DecisionError, match="line 2"):
+        decisions.shown(path)
+
+
 # ---- test files ------------------------------------------------------------------------------------------------------
 
 
@@ -310,16 +350,16 @@ def made(told: Mapping[str, object] = ALL) -> tuple[scenes.Test, ...]:
     return scenes.tests(REQUIRED, judged(written(told)[0]), RULES)
 
 
-def folder(place, tests, *, free: str = ""):
+def folder(place, tests, *, free: str = "", drafts=None, before=None):
     """The files and candidates as a stage writes them; `free` is a tool whose code allows everything."""
-    drafts = [draft(tool.name) for tool in BOX.tools]
+    drafts = drafts or [draft(tool.name) for tool in BOX.tools]
     drafts = list(synthesis.checked(drafts, synthesis.TESTED))
     rows = json.loads(artifact.dumps(toolguard.to_rows(drafts, RULES, {}), "candidates"))
     if free:
         row = next(row for row in rows if row["tool"] == free)
         row["grade"] = "error"
     (place / "candidates.json").write_text(json.dumps(rows), "utf-8")
-    for name, value in scenes.files(tests, RULES, json.dumps(TOOLS), {}).items():
+    for name, value in scenes.files(tests, RULES, json.dumps(TOOLS), {}, before or {}).items():
         path = place / "tests" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(value if isinstance(value, str) else artifact.dumps(value, name), "utf-8")
@@ -405,6 +445,35 @@ def test_a_guard_that_fails_a_test_all_the_same_is_held_back() -> None:
     drafts = synthesis.checked([draft("lend_book"), draft("pay_fine")], synthesis.TESTED)
     lend, pay = scenes.held(drafts, found, RULES, BOX)
     assert lend.findings == (f"its code fails a test of “{SHORT}”",) and pay.findings == ()
+
+
+def test_what_the_rules_leave_open_or_undecided_is_a_test_all_the_same(tmp_path) -> None:
+    """A violation must not run, whatever holds it; a call that complies waits, and is said to."""
+    unknown = {"days": 3}
+    rows = [{**LENT, "arguments": unknown, "state": {}, "expect": one} for one in ("allow",)]
+    rows += [{**LENT, "sentence": BLOCKED, "state": {}, "arguments": {"days": 4}, "expect": "deny"}]
+    found = written({SHORT: rows[:1], BLOCKED: rows[1:]})[0]
+    kept = judged(found)
+    assert {one.fate for one in kept} == {"unknown"} and len(kept) == 2
+    mine = [one for one in scenes.tests(REQUIRED, kept, RULES) if one.author == "a model"]
+    assert [(one.method, one.wanted, bool(one.waits)) for one in mine] == [
+        ("decide", "allow", True),
+        ("runs", "deny", False),
+    ]
+    assert scenes.discerning(mine, BOX) == tuple(mine)
+    ways = ran(folder(tmp_path, mine), "version")
+    assert ways == {"test_lend_book.py::" + f"test_002_{mine[1].name}": "PASSED"}, "the other one is expected to fail"
+
+
+def test_a_counterexample_is_a_test_that_fails_on_what_it_broke_and_passes_on_what_was_mended(tmp_path) -> None:
+    right = draft("lend_book")
+    broken = Draft(right.contract, (Attempt(right.source.replace("return (", "return (days == 33 or ", 1)),))
+    (mended,) = synthesis.synthesise([broken], lambda rows: [right.attempts[0]] * len(rows))
+    assert len(mended.attempts) == 2 and not mended.complaints
+    kept, before = scenes.replays([mended], RULES)
+    assert len(kept) == 1 and kept[0].values["days"] == 33 and kept[0].wanted == "deny"
+    place = folder(tmp_path, kept, drafts=[mended], before=before)
+    assert set(ran(place, "version").values()) == {"PASSED"} and set(ran(place, "before").values()) == {"FAILED"}
 
 
 LITERALS = ('"""\nimport os', "'); raise SystemExit(0) #", "\\", "\u202e{", "a\nb", "{x!r}", "\0")

@@ -8,7 +8,8 @@ on no sentence of its item or contradicts another example is refused with the re
 
 Whoever writes them sees the sentences and never the rules.  An example that the rules decide otherwise is a *finding*:
 the guard of that tool is *tested* at most, until a person changes the rule or strikes the example
-(`decisions.yaml`, `struck`).  What is open, or not known in the scene, says nothing against a rule.
+(`decisions.yaml`, `struck`).  A person writes examples there too, or edits and keeps a model's (`examples`).  What is
+open, or not known in the scene, says nothing against a rule.
 
 Tests of guards are files that a person reads and runs: one file a tool, one test an example, its sentence beside it.
 A template writes them from the scenes and from the examples computed from the rules (`examples`).  Nothing in them was
@@ -53,7 +54,7 @@ from wb.models.client import LLM, Unanswered
 from wb.paths import digest
 from wb.rules import rulefile
 from wb.rules.binding import field_row, tool_row
-from wb.rules.decisions import Struck
+from wb.rules.decisions import Shown, Struck
 from wb.rules.items import Item
 from wb.rules.rule import RuleSet
 
@@ -199,6 +200,35 @@ def written(
     return _consistent([scene for own in taken for scene in own], refused)
 
 
+def by_person(
+    shown: Iterable[Shown], mapped: Iterable[Item], toolbox: Toolbox
+) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
+    """The examples that a person wrote (`decisions.yaml`), and those refused: they are checked as a model's are."""
+    items, validator = list(mapped), Validator(toolbox)
+    found, refused = [], []
+    for one in shown:
+        words = " ".join(one.text.split())
+        near = [item for item in items if item.tool == one.tool]
+        whole = [i for i in near if any(words in " ".join(said.text.split()) for said in i.references)]
+        try:
+            if not whole:
+                raise Unfit(f"a sentence of an item of {one.tool} (items.yaml) was required; got {got(one.text)}")
+            told = Told(sentence=one.text, expect=one.expect, **{"arguments": {}, **one.given})
+            found.append(replace(read(told, whole[0], toolbox, validator), by="person"))
+        except (Unfit, pydantic.ValidationError, TypeError) as error:
+            refused.append(Refusal(one.tool, whole[0].name if whole else "", f"by a person: {error}"))
+    return tuple(found), tuple(refused)
+
+
+def preferring(own: Sequence[Scene], told: Iterable[Scene]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
+    """A person's examples and then a model's, without those of situations that the person has decided."""
+    known, why = {one.situation: one.expect for one in own}, "a person's example decides the same call otherwise"
+    rows = list(told)
+    against = [one for one in rows if known.get(one.situation, one.expect) != one.expect]
+    kept = (*own, *(one for one in rows if one.situation not in known))
+    return kept, tuple(Refusal(one.tool, one.item, why) for one in against)
+
+
 def _consistent(scenes: Iterable[Scene], refused: list[Refusal]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
     """The scenes, each once; of those that say opposite things of one situation none is taken."""
     by_situation: dict[str, dict[str, Scene]] = {}
@@ -219,7 +249,7 @@ def _question(item: Item, toolbox: Toolbox) -> dict[str, object]:
             {**field_row(one), **({"comes_from": one.source.kind} if one.source is not None else {})}
             for one in toolbox.state
         ],
-        "item": item.name,
+        "item": f"{item.name}: {item.description}" if item.by == "person" else item.name,
         "sentences": [reference.text for reference in item.references],
     }
 
@@ -313,7 +343,8 @@ def _state(fields: dict[str, Any], toolbox: Toolbox, validator: Validator) -> di
 
 def row(scene: Scene) -> dict[str, Any]:
     """A scene as a JSON value."""
-    return {name: getattr(scene, name) for name in ("tool", "item", "sentence", "expect", "given")}
+    names = ("tool", "item", "sentence", "expect", "given", *(("by",) if scene.by == "person" else ()))
+    return {name: getattr(scene, name) for name in names}
 
 
 def to_json(judged: Iterable[Tried], refused: Iterable[Refusal]) -> dict[str, object]:
@@ -330,7 +361,8 @@ def said(verdict: Verdict) -> str:
 def counted(judged: Sequence[Tried], findings: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """How many scenes there are and how many of them the rules decide otherwise; nothing where there are none."""
     found = sum(map(len, findings.values()))
-    return {"examples by a model": len(judged), "against the rules": found} if judged else {}
+    by = {f"examples by a {who}": sum(one.scene.by == who for one in judged) for who in ("model", "person")}
+    return {**{k: n for k, n in by.items() if n}, "against the rules": found} if judged else {}
 
 
 # ---- run on a guard -------------------------------------------------------------------------------------------------
@@ -431,9 +463,10 @@ def settled(
 
 def _finding(one: Tried) -> str:
     wanted = {"allow": "allowed", "deny": "denied"}
+    act = "it" if one.scene.by == "person" else "strike it"
     return (
         f"an example of “{one.scene.sentence}” is to be {wanted[one.scene.expect]}, and the rules say "
-        f"{one.verdict.decision} (example {one.scene.id}: change the rule, or strike it in decisions.yaml)"
+        f"{one.verdict.decision} (example {one.scene.id}: change the rule, or {act} in decisions.yaml)"
     )
 
 

@@ -44,12 +44,24 @@ wrong: they are tests no more and speak against no rule.
       - id: "5be2a0f4c913"
         text: Refunds over $100 need a manager.
         why: in the example the manager himself asks
+
+And `examples` are a person's own, tests like those of a model but taken before these: the tool, a sentence of one of
+its policy items word for word, the decision wanted, and what is given (`arguments`, `state`, `history`, `answers`,
+`now`) as a text of JSON, as it stands in a row of `scenes.json`, so that one of a model can be copied here to be kept
+or edited; `instead` is the id of one whose place it takes.
+
+    examples:
+      - tool: refund_order
+        text: Refunds over $100 need a manager.
+        expect: deny
+        given: '{"arguments": {"amount": 101}, "state": {"role": "clerk"}}'
+        instead: "5be2a0f4c913"
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -70,6 +82,7 @@ from wb.rules.rule import toolbox as with_questions
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
 ACCEPTED = "accepted as it was read"
+REPLACED = "a person's example takes its place"
 
 
 class DecisionError(ValueError):
@@ -136,9 +149,21 @@ class Struck(Form):
     why: str
 
 
+class Shown(Form):
+    """An example that a person wrote, with the sentence that it rests on, and the id of the one it stands for."""
+
+    tool: str = pydantic.Field(min_length=1)
+    text: str = pydantic.Field(min_length=1)
+    expect: Literal["allow", "deny"]
+    given: pydantic.Json[dict[str, Any]]
+    instead: str = pydantic.Field(default="", pattern=r"^([0-9a-f]{12})?$")
+    why: str = ""
+
+
 class _File(Form):
     decisions: list[Any] = []  # each a `Ruling`
     struck: list[Any] = []  # each a `Struck`
+    examples: list[Any] = []  # each a `Shown`
 
 
 class Read(Protocol):
@@ -203,7 +228,7 @@ def loads(text: str, policy: Policy, trust: str = "agreed", *, source: str = "de
                 )
             found[i] = one
         wrong += mistakes
-    wrong += _struck(written)[1]
+    wrong += _struck(written)[1] + _shown(written)[1]
     if wrong:
         raise DecisionError("\n".join(wrong))
     counting = ("person", "model") if trust == "read" else ("person",)
@@ -211,17 +236,35 @@ def loads(text: str, policy: Policy, trust: str = "agreed", *, source: str = "de
 
 
 def struck(path: Path) -> tuple[Struck, ...]:
-    """The examples that a person struck in a file of decisions; none where there is no file.
+    """The examples that a person struck in a file of decisions, or put others in the place of; none where there is no
+    file.
 
     Raises:
         DecisionError: it cannot be read, or is not of the form.
     """
+    replaced = [Struck(id=one.instead, text=one.text, why=REPLACED) for one in shown(path) if one.instead]
+    return (*_listed(path, _struck), *replaced)
+
+
+def shown(path: Path) -> tuple[Shown, ...]:
+    """The examples that a person wrote in a file of decisions; raises as `struck`."""
+    return _listed(path, _shown)
+
+
+def _listed[E](path: Path, entries: Callable[[Written], tuple[list[E], list[str]]]) -> tuple[E, ...]:
     if not path.exists():
         return ()
-    found, wrong = _struck(read(decoded(path, DecisionError), path.name, DecisionError))
+    found, wrong = entries(read(decoded(path, DecisionError), path.name, DecisionError))
     if wrong:
         raise DecisionError("\n".join(wrong))
     return tuple(found)
+
+
+def _shown(written: Written) -> tuple[list[Shown], list[str]]:
+    """A person's examples in a file, and what is wrong with its entries."""
+    rows = written.checked(_File).examples if written.data is not None else ()
+    read = [written.form(Shown, row, ("examples", i)) for i, row in enumerate(rows)]
+    return [one for one, _ in read if one is not None], [line for _, mistakes in read for line in mistakes]
 
 
 def _struck(written: Written) -> tuple[list[Struck], list[str]]:
