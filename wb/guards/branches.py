@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from wb.guards import sandbox
-from wb.guards.sandbox import Argument
+from wb.guards.sandbox import Argument, Program
 
 Leaf = tuple[ast.Return, tuple[ast.expr, ...], bool]  # an answer, its conditions, and whether it is what is left over
 
@@ -26,14 +26,12 @@ def dead(source: str, points: Mapping[str, tuple[Argument, ...]]) -> tuple[str, 
     read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} & points.keys()
     if not read <= sandbox.simple(function):
         return ()
-    leaves = list(_leaves(function.body, (), True))
+    leaves = [leaf for leaf in _leaves(function.body, (), True) if not _left_over(leaf)]
     try:
-        runs = [(values, number) for values, (_, number) in _answers(function, leaves, points)]
-        unmet = [i for i in range(len(leaves)) if str(i) not in {number for _, number in runs}]
-        found = [leaves[i] for i in unmet if not _left_over(leaves[i]) and _contradicted(function, leaves[i], points)]
+        found = [leaf[0] for leaf in leaves if _dead(function, leaf, points)]
     except (sandbox.TooMany, sandbox.UnsafeSource):
         return ()
-    return tuple(f"line {leaf[0].lineno}: `{ast.unparse(leaf[0])}` is never reached" for leaf in found)
+    return tuple(f"line {answer.lineno}: `{ast.unparse(answer)}` is never reached" for answer in found)
 
 
 def _leaves(body: Sequence[ast.stmt], path: tuple[ast.expr, ...], rest: bool) -> Iterator[Leaf]:
@@ -53,49 +51,36 @@ def _left_over(leaf: Leaf) -> bool:
     return rest and isinstance(answer.value.elts[0], ast.Constant) and not answer.value.elts[0].value
 
 
-def _answers(
-    function: ast.FunctionDef, leaves: Sequence[Leaf], points: Mapping[str, tuple[Argument, ...]]
-) -> Iterator[tuple[dict[str, Argument], tuple[bool, str]]]:
-    """The outcomes over all values, each with the number of its answer as the reason."""
-    numbers = {id(leaf[0]): str(i) for i, leaf in enumerate(leaves)}
-    body = _numbered(function.body, numbers)
-    return sandbox.completions(sandbox.load(_source(function, body)).run, {}, points)
-
-
-def _numbered(body: Sequence[ast.stmt], numbers: Mapping[int, str]) -> list[ast.stmt]:
-    """Statements whose answers have their numbers as reasons."""
-    found: list[ast.stmt] = []
-    for one in body:
-        match one:
-            case ast.If(test, inner, orelse):
-                found.append(ast.If(test, _numbered(inner, numbers), _numbered(orelse, numbers)))
-            case ast.Return(ast.Tuple([decision, _])):
-                found.append(_answer(decision, numbers[id(one)]))
-            case _:
-                found.append(one)
-    return found
-
-
-def _contradicted(function: ast.FunctionDef, leaf: Leaf, points: Mapping[str, tuple[Argument, ...]]) -> bool:
-    """Whether the guard answers otherwise somewhere where the conditions of an answer hold, or they never hold."""
+def _dead(function: ast.FunctionDef, leaf: Leaf, points: Mapping[str, tuple[Argument, ...]]) -> bool:
+    """Whether the opposite answer would change nothing, and the guard answers otherwise somewhere where its conditions
+    hold, or they never hold."""
     answer, path, _ = leaf
-    here = ast.If(ast.BoolOp(ast.And(), [*path, ast.Constant(True)]), [_answer(answer.value.elts[0], "here")], [])
-    there = sandbox.load(_source(function, [here, _answer(ast.Constant(False), "elsewhere")]))
-    whole = sandbox.load(_source(function, function.body))
+    parts = answer.value.elts
+    decision, reason = parts
+    here = ast.If(ast.BoolOp(ast.And(), [*path, ast.Constant(True)]), [_answer(decision, "here")], [])
+    there, whole = _load(function, [here, _answer(ast.Constant(False), "")]), _load(function, function.body)
+    parts[:] = [ast.UnaryOp(ast.Not(), decision), reason]
+    turned = _load(function, function.body)
+    parts[:] = [decision, reason]
 
-    def both(**values: Argument) -> tuple[bool, str]:
+    def all_three(**values: Argument) -> tuple[tuple[bool, bool], str]:
         said, where = there.run(**values)
-        return where == "here" and bool(said) != bool(whole.run(**values)[0]), where
+        got = bool(whole.run(**values)[0])
+        return (got != bool(turned.run(**values)[0]), bool(said) != got), where
 
-    outcomes = [outcome for _, outcome in sandbox.completions(both, {}, points)]
-    return any(differs for differs, _ in outcomes) or all(where == "elsewhere" for _, where in outcomes)
+    met: set[bool] = set()
+    for _, ((reached, differs), where) in sandbox.completions(all_three, {}, points):
+        if reached:
+            return False
+        met |= {differs} if where else set()
+    return met != {False}
 
 
 def _answer(decision: ast.expr, reason: str) -> ast.Return:
     return ast.Return(ast.Tuple([decision, ast.Constant(reason)], ast.Load()))
 
 
-def _source(function: ast.FunctionDef, body: Sequence[ast.stmt]) -> str:
-    """The source of a function with the parameters of another one."""
+def _load(function: ast.FunctionDef, body: Sequence[ast.stmt]) -> Program:
+    """A function with the parameters of another one."""
     made = ast.FunctionDef(function.name, function.args, list(body), [], function.returns, None, [])
-    return sandbox.text(ast.Module([made], []))
+    return sandbox.load(sandbox.text(ast.Module([made], [])))
