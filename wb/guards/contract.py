@@ -13,7 +13,9 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from wb.domain.tools import Field, Tool, Toolbox, schemas
@@ -65,7 +67,8 @@ class Parameter:
     names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute
     has that `test`; `words` are the predicates' keywords.  A `loose` one is compared as a whole number, and nothing
     declared says that it is one: where it is unknown it may also be what no whole number is like.  What a list comes to
-    is found by a `loop`, which is proved with the guard, where all that it reads is known.
+    is found by a `loop`, which is proved with the guard, where all that it reads is known.  The declared `values` of an
+    enumeration and the least and most `within` which a number lies are for examples alone.
     """
 
     name: str
@@ -81,6 +84,8 @@ class Parameter:
     tool: str = ""
     loose: bool = False
     loop: Computed | None = None
+    values: tuple[sandbox.Argument, ...] = ()
+    within: tuple[int | None, int | None] = (None, None)
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.field, self.fact, self.past, self.term)) != 1:
@@ -355,10 +360,14 @@ class _Names:
         return COMPARED.get(loops.alike(left, right, lambda side: self._kind(side, predicate)))
 
     def _kind(self, node: Node, predicate: Predicate) -> str:
+        """The name of its type."""
+        return self._type(node, predicate).name
+
+    def _type(self, node: Node, predicate: Predicate) -> types.Type:
         """What the declared types say of a node's value."""
         owners = {self._owner(path, predicate) for path in facts.paths(node)} - {"state", None}
         tool = next(iter(owners), self.tool.name)
-        return types.of(node, self.schemas.get("state"), self.schemas.get(tool)).name
+        return types.of(node, self.schemas.get("state"), self.schemas.get(tool))
 
     def _fact(self, test: Fact, predicate: Predicate) -> str:
         """A fact as an expression over its parameters; what the proved code does not compute is one truth."""
@@ -431,6 +440,7 @@ class _Names:
                 field=f"{owner}.{field}",
                 measure=measure,
                 loose=loose,
+                **self._declared(node, predicate, self.schemas.get(owner, {}).get(field, {})),
             )
         owners = [self._owner(path, predicate) for path in facts.paths(node)]
         tool = next((owner for owner in owners if owner != "state"), "")
@@ -444,7 +454,17 @@ class _Names:
             tool=tool,
             measure=measure,
             loose=loose,
+            **self._declared(node, predicate),
         )
+
+    def _declared(self, node: Node, predicate: Predicate, schema: Mapping[str, object] = MappingProxyType({})) -> dict:
+        """The values that are declared of a node, and the bounds of whole numbers."""
+        bounds = [schema.get(key) for key in ("minimum", "maximum")]
+        values = self._type(node, predicate).values if not isinstance(node, Size) else ()
+        return {
+            "values": tuple(v for v in values if isinstance(v, str)),
+            "within": tuple(v if type(v) is int and not isinstance(node, Size) else None for v in bounds),
+        }
 
     def _owner(self, path: Path, predicate: Predicate) -> str | None:
         """The state, or the one tool whose argument a path is at a call of this tool; None where that is not known."""
@@ -488,9 +508,9 @@ def assemble(guard: str, required: Contract) -> str:
 def stated(guard: str, required: Contract) -> str:
     """The guard's function alone with the contract put in, over the values that loops find; raises as `assemble`.
 
-    Membership in a tuple of constants becomes the equalities that it means: of texts Nagini compares the identities.
+    What is searched `in` a tuple is compared with each of its constants: of texts Nagini compares the identities.
     """
-    function = _Members().visit(_function(guard))
+    function = _Equalities().visit(_function(guard))
     if function.name != required.function or own_contract(function):
         raise VacuousContract(
             f"{required.function} without contract statements was required; got {function.name} "
@@ -501,8 +521,8 @@ def stated(guard: str, required: Contract) -> str:
     return f"{HEADER}\n\n{sandbox.text(function)}"
 
 
-class _Members(ast.NodeTransformer):
-    """Membership in a tuple as equalities."""
+class _Equalities(ast.NodeTransformer):
+    """What is searched in a tuple, as equalities."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """`a in (b, c)` as `a == b or a == c`."""

@@ -10,13 +10,14 @@ that its contract gives, and is worth *tested* at most; of its items nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from wb import paths
 from wb.domain.trace import Quoted
 from wb.guards import nagini, parts, sandbox
-from wb.guards.contract import Contract, assemble
-from wb.guards.examples import examples, failures
+from wb.guards.contract import Contract, assemble, function
+from wb.guards.examples import difference, examples, failures, points
 from wb.guards.parts import Part
 from wb.guards.runtime import Guarded, digest
 from wb.guards.sandbox import UnsafeSource
@@ -78,9 +79,14 @@ def _parts(row: Row) -> tuple[Part, ...]:
 
 
 def _tried(entry: Guarded) -> Guarded:
-    """The guard if it is right on every example of its contract, else one of grade `error`."""
+    """The guard if it is right on every example of its contract, and on the values that its own code tells apart, where
+    these can be tried; else one of grade `error`."""
     try:
-        wrong = failures(sandbox.load(entry.source), examples(entry.contract))
+        tested, wanted = sandbox.load(entry.source), function(entry.contract, entry.contract.allows)
+        wrong: Sequence[object] = failures(tested, examples(entry.contract))
+        with suppress(sandbox.TooMany):
+            met = points(entry.contract, entry.source)
+            wrong = wrong or [one for one in (difference(tested, sandbox.load(wanted), met),) if one is not None]
     except UnsafeSource as error:
         return Guarded(entry.contract, entry.source, "error", f"{entry.reason}; {error}")
     if not wrong:

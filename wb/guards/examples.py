@@ -3,20 +3,25 @@
 ToolGuard writes tests first, one an example (Sec. 3.2).  Its examples come from a model; these are
 computed from the contract's conditions, so they are right wherever the rules are: for each rule a
 case that breaks it alone, and around one allowed case every input moved to each value that the
-conditions tell apart.  By the same values it is known what a denied call would have to be (`required`).
+conditions tell apart.  They are values that `tools.json` declares, and of what is read of one text alone, those that
+one text gives: inputs that can occur together.  By the same values it is known what a denied call would have to be
+(`required`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from wb.domain.judging import Judge
 from wb.guards import sandbox
-from wb.guards.contract import Contract, function
+from wb.guards.contract import Contract, Parameter, function
 from wb.guards.runtime import CallGuard, condition
 from wb.guards.sandbox import Answered, Argument, Program, TooMany, UnsafeSource
+from wb.logic import evaluation, facts
+from wb.logic.facts import Node, Path
 
 ExampleKind = Literal["compliance", "violation", "boundary"]
 LONGEST = 300  # characters of what a rule asks of a denied call; a longer text helps nobody
@@ -55,10 +60,11 @@ def _examples(contract: Contract, allows: Program) -> tuple[Example, ...]:
         )
         if case is not None:
             rows.append(Example("violation", item.rule, tuple(case.items()), False))
-    for name, points in allows.points.items() if calm is not None else ():
-        for value in points:
-            moved = {**calm, name: value}
-            rows.append(Example("boundary", "", tuple(moved.items()), bool(allows.run(**moved)[0])))
+    told = _told(contract)
+    for name, values in _declared(contract, allows.points).items() if calm is not None else ():
+        for value in values:
+            if (moved := _together({**calm, name: value}, {name}, told)) is not None:
+                rows.append(Example("boundary", "", tuple(moved.items()), bool(allows.run(**moved)[0])))
     first = {row.arguments: row for row in reversed(rows)}
     return tuple(row for row in rows if first[row.arguments] is row)
 
@@ -128,14 +134,66 @@ def difference(one: Program, other: Program, over: Mapping[str, tuple[Argument, 
 
 
 def _found(contract: Contract, wanted: Program) -> dict[str, Argument] | None:
-    """Arguments for which the program is true; None where there are none, or too many to try."""
+    """Arguments that can occur together, for which the program is true; None where there are none, or too many to
+    try."""
+    told, points = _told(contract), _declared(contract, wanted.points)
     try:
-        for chosen, (true, _) in sandbox.completions(wanted.run, {}, wanted.points):
+        for chosen, (true, _) in sandbox.completions(wanted.run, {}, points):
             if true:
-                return {**{n: v[-1] for n, v in wanted.points.items()}, **chosen}
+                whole = _together({**{n: v[-1] for n, v in points.items()}, **chosen}, set(chosen), told)
+                if whole is not None:
+                    return whole
     except TooMany:
         return None
     return None
+
+
+Told = tuple[str, str, Callable[[Argument], object]]  # a text, another value that is read of it alone, and how
+
+
+def _told(contract: Contract) -> list[Told]:
+    """Which values are read of which text, alone."""
+    read: dict[Path, list[tuple[Parameter, Node]]] = {}
+    for one in contract.parameters:
+        owner, _, field = (one.field or "").partition(".")
+        node = one.term or one.test or Path(("state" if owner == "state" else "call", field))
+        if one.past is None and one.loop is None and one.measure == "value" and len(facts.paths(node)) == 1:
+            read.setdefault(facts.paths(node)[0], []).append((one, node))
+    return [
+        (text.name, other.name, partial(_read, evaluation.reading(node), path))
+        for path, rows in read.items()
+        for text in [one for one, _ in rows if one.type == "str" and len(path.names) == 2][:1]
+        for other, node in rows
+    ]
+
+
+def _read(reading: Callable[[object, object], object], path: Path, text: Argument) -> object:
+    """What comes of reading a node where its one path is that text."""
+    given = {path.names[0]: {path.names[1]: text}}
+    return reading(given.get("state"), given.get("call"))
+
+
+def _together(values: dict[str, Argument], fixed: set[str], told: Sequence[Told]) -> dict[str, Argument] | None:
+    """The values with what a text among them decides; None where that contradicts one that is fixed."""
+    whole = dict(values)
+    for text, name, read in told:
+        got = read(whole[text])
+        if got is not None and got != whole[name]:
+            if name in fixed or name == text:
+                return None
+            whole[name] = got
+    return whole
+
+
+def _declared(contract: Contract, points: Mapping[str, Sequence[Argument]]) -> dict[str, tuple[Argument, ...]]:
+    """The values that are declared, with one of an enumeration for all that no rule names; all, where none is."""
+    found = {}
+    for one in contract.parameters:
+        met, (least, most) = points[one.name], one.within
+        fits = [v for v in met if (v in one.values or not one.values)]
+        fits = [v for v in fits if one.type != "int" or (least is None or v >= least) and (most is None or v <= most)]
+        found[one.name] = (*fits, *[v for v in one.values if v not in met][:1]) or tuple(met)
+    return found
 
 
 def required(judge: Judge, tool: str, violated: Collection[str]) -> tuple[str, ...]:
