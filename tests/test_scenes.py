@@ -323,8 +323,8 @@ def test_a_persons_examples_come_first_and_speak_against_rules_as_a_models_do(tm
     ]
     assert len(unfit) == 2 and "a sentence of an item of lend_book" in unfit[0].reason
     assert [one.id for one in decisions.struck(path)] == ["0123456789ab"], "an edited one is struck"
-    told, against = scenes.preferring(own, written({SHORT: [LENT, LONG]})[0])
-    assert [one.by for one in told] == ["person", "person", "model"] and "a person's example" in against[0].reason
+    told, against = scenes.consistent((*own, *written({SHORT: [LENT, LONG]})[0]), ())
+    assert [one.by for one in told] == ["person", "person", "model"] and "one decision" in against[0].reason
     kept, _, findings = scenes.settled(judged(told), ())
     assert [one.fate for one in kept][:2] == ["disagrees", "agrees"] and "or it in" in findings["lend_book"][0]
     assert {test.author for test in scenes.tests(REQUIRED, kept, RULES)} == {"a person", "a model", scenes.ECHO}

@@ -379,22 +379,42 @@ def _parameters(function: ast.FunctionDef) -> dict[str, str]:
     return types
 
 
-Helpers = dict[str, ast.expr]  # what each helper variable stands for, of parameters alone
-
-
 def _inlined(function: ast.FunctionDef, types: Mapping[str, str]) -> list[ast.stmt]:
-    """The statements of a function without its helper variables: each name is what was assigned to it.
+    """The statements of a function without its helper variables: each name is what was assigned to it, once, in this
+    block or in one around it.
 
     Raises:
-        UnsafeSource: a parameter or a name of the language is assigned, what is assigned is no expression of the
-            language, or all of it is too large.
+        UnsafeSource: another name is assigned, what is assigned is no expression of the language, or all of it is too
+            large.
     """
-    if not any(isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) for node in ast.walk(function)):
+    if not any(isinstance(node, ast.Assign | ast.AnnAssign) for node in ast.walk(function)):
         return function.body
-    taken = {*types, *TYPES, function.name, "guard", "len", "Tuple"}
-    body, _ = _without(function.body, {}, types, taken)
+    body = _without(function.body, {}, types, {*types, *TYPES, function.name, "guard", "len", "Tuple"})
     _within(ast.Module(body, []), WIDEST)
     return body or [ast.Pass()]
+
+
+def _without(
+    body: Sequence[ast.stmt], around: Mapping[str, ast.expr], types: Mapping[str, str], taken: set[str]
+) -> list[ast.stmt]:
+    """Statements with their helpers put in, and with those of the blocks around them."""
+    known, found = dict(around), []
+    for one in body:
+        match one:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), ast.Name(), ast.expr() as value):
+                if name in {*taken, *known} or name.startswith(("__", GENERATED)):
+                    raise _refused(one, "a name of its own for a helper variable was")
+                known[name] = _put(value, known)
+                _within(known[name], LARGEST)
+                _type(known[name], types)
+            case ast.If(test, inner, orelse):
+                branches = [_without(branch, known, types, taken) for branch in (inner, orelse)]
+                found.append(
+                    ast.copy_location(ast.If(_put(test, known), branches[0] or [ast.Pass()], branches[1]), one)
+                )
+            case _:
+                found.append(_put(one, known))
+    return found
 
 
 def _within(tree: ast.AST, most: int) -> None:
@@ -404,59 +424,15 @@ def _within(tree: ast.AST, most: int) -> None:
     _bounded(tree)
 
 
-def _without(
-    body: Sequence[ast.stmt], helpers: Helpers, types: Mapping[str, str], taken: set[str]
-) -> tuple[list[ast.stmt], Helpers | None]:
-    """Statements with their helpers put in, and what the helpers are after them; None where none comes after them."""
-    found: list[ast.stmt] = []
-    known: Helpers | None = dict(helpers)
-    for statement in body:
-        match statement:
-            case _ if known is None:
-                found += _without([statement], helpers, types, taken)[0]  # nothing reaches it
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), ast.Name(), ast.expr() as value):
-                known[name] = _helper(statement, name, _put(value, known), types, taken)
-            case ast.AugAssign(ast.Name(name), op, value):
-                both = ast.BinOp(ast.Name(name, ast.Load()), op, value)
-                known[name] = _helper(statement, name, _put(both, known), types, taken)
-            case ast.If(test, inner, orelse):
-                test = _put(test, known)
-                one, then = _without(inner, known, types, taken)
-                other, otherwise = _without(orelse, known, types, taken)
-                found.append(ast.copy_location(ast.If(test, one or [ast.Pass()], other), statement))
-                known = _either(test, then, otherwise)
-            case _:
-                found.append(_put(statement, known))
-                known = None if isinstance(statement, ast.Return) else known
-    return found, known
-
-
-def _helper(statement: ast.stmt, name: str, value: ast.expr, types: Mapping[str, str], taken: set[str]) -> ast.expr:
-    """What a helper variable stands for, where it is one."""
-    if name in taken or name.startswith(("__", GENERATED)):
-        raise _refused(statement, "a name of its own for a helper variable was")
-    _within(value, LARGEST)
-    _type(value, types)
-    return value
-
-
-def _either(test: ast.expr, then: Helpers | None, otherwise: Helpers | None) -> Helpers | None:
-    """What helpers are after two branches: those that each branch knows."""
-    if then is None or otherwise is None:
-        return otherwise if then is None else then
-    both = {name: (then[name], otherwise[name]) for name in then if name in otherwise}
-    return {name: one if one is other else ast.IfExp(test, one, other) for name, (one, other) in both.items()}
-
-
-def _put(node: Any, helpers: Helpers) -> Any:
-    """A node with what its helpers stand for; those that it shares with others are not changed later."""
+def _put(node: Any, helpers: Mapping[str, ast.expr]) -> Any:
+    """A node with what its helpers stand for; parts that it shares with others are not changed later."""
     return _Put(helpers).visit(node) if helpers else node
 
 
 class _Put(ast.NodeTransformer):
     """Puts in what helper variables stand for."""
 
-    def __init__(self, helpers: Helpers) -> None:
+    def __init__(self, helpers: Mapping[str, ast.expr]) -> None:
         self.helpers = helpers
 
     def visit_Name(self, node: ast.Name) -> ast.expr:

@@ -197,7 +197,7 @@ def written(
                     refused.append(Refusal(item.tool, item.name, f"at most {MOST} examples an item were required"))
                     break
                 own.append(scene)
-    return _consistent([scene for own in taken for scene in own], refused)
+    return consistent([scene for own in taken for scene in own], refused)
 
 
 def by_person(
@@ -220,24 +220,16 @@ def by_person(
     return tuple(found), tuple(refused)
 
 
-def preferring(own: Sequence[Scene], told: Iterable[Scene]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
-    """A person's examples and then a model's, without those of situations that the person has decided."""
-    known, why = {one.situation: one.expect for one in own}, "a person's example decides the same call otherwise"
-    rows = list(told)
-    against = [one for one in rows if known.get(one.situation, one.expect) != one.expect]
-    kept = (*own, *(one for one in rows if one.situation not in known))
-    return kept, tuple(Refusal(one.tool, one.item, why) for one in against)
-
-
-def _consistent(scenes: Iterable[Scene], refused: list[Refusal]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
-    """The scenes, each once; of those that say opposite things of one situation none is taken."""
+def consistent(scenes: Iterable[Scene], refused: Iterable[Refusal]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
+    """The scenes, each once, and what was refused; of those that say opposite things of one situation a person's is
+    taken, and none where a model wrote both."""
     by_situation: dict[str, dict[str, Scene]] = {}
     for scene in scenes:
         by_situation.setdefault(scene.situation, {}).setdefault(scene.expect, scene)
     why = "one decision a situation was required; got an example that allows and one that denies the same call"
-    both = [scene for ways in by_situation.values() if len(ways) > 1 for scene in ways.values()]
-    single = [scene for ways in by_situation.values() if len(ways) == 1 for scene in ways.values()]
-    return tuple(single), (*refused, *(Refusal(scene.tool, scene.item, why) for scene in both))
+    rows = [(one, len(ways) == 1 or one.by == "person") for ways in by_situation.values() for one in ways.values()]
+    both = [Refusal(one.tool, one.item, why) for one, taken in rows if not taken]
+    return tuple(one for one, taken in rows if taken), (*refused, *both)
 
 
 def _question(item: Item, toolbox: Toolbox) -> dict[str, object]:
