@@ -20,7 +20,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -32,14 +32,25 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from test_loops import guard as of_lists
 
 from wb.domain import policy as documents
+from wb.domain.policy import Policy
 from wb.guards import contract as contracts
 from wb.guards import evidence, nagini, runtime, scenes, synthesis, veriguard
 from wb.guards.contract import Contract
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Attempt, Complaint, Draft
+from wb.models.client import LLM
+from wb.models.endpoint import Reply, Usage
+from wb.models.prompt import Prompt
 from wb.offline import reader
-from wb.rules import decisions, sentences
+from wb.rules import decisions, items, sentences
+from wb.rules.extract import Extracted
 from wb.rules.rule import RuleSet
+from wb.rules.sentences import Classified
+
+try:  # what tells a contract that was turned round: the first source of a guard, blind to its contract
+    from wb.guards import reading
+except ImportError:
+    reading = None
 
 CASES = ROOT / "tests" / "tables" / "planted_guards.txt"
 EMPTY = RuleSet((), ())
@@ -68,11 +79,18 @@ class Outcome(NamedTuple):
 
 
 @cache
-def required(policy: str) -> tuple[RuleSet, dict[str, Contract]]:
-    """The rules and contracts of a policy, as its document and decisions say."""
+def read(policy: str) -> tuple[Policy, Extracted, Classified]:
+    """A policy with what its document and decisions say."""
     source = documents.load(policy)
-    ruled = decisions.load(decisions.place(documents.place(policy)), source)
-    ruleset = sentences.classify(source, reader.extracted(source), ruled).ruleset
+    ruled, extracted = decisions.load(decisions.place(documents.place(policy)), source), reader.extracted(source)
+    return source, extracted, sentences.classify(source, extracted, ruled)
+
+
+@cache
+def required(policy: str) -> tuple[RuleSet, dict[str, Contract]]:
+    """The rules and contracts of a policy."""
+    source, _, classified = read(policy)
+    ruleset = classified.ruleset
     return ruleset, {one.tool: one for one in contracts.contracts(source.toolbox, ruleset)}
 
 
@@ -114,9 +132,42 @@ def fitting(drafts: Sequence[Draft]) -> list[Attempt]:
     return [Attempt(synthesis.of_rules(draft.contract)) for draft in drafts]
 
 
+class Author:
+    """An author whose first source is what a case holds."""
+
+    name = "a scripted author"
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: object) -> Reply:
+        """The source, under the signature that is asked for."""
+        code = f"{inputs['signature']}\n" + self.source.partition("\n")[2]
+        return Reply({"code": code, "uncovered": [], "disputed": []}, Usage(), None, self.name)
+
+
+def begun(case: Case) -> Draft:
+    """A guard as stage 05 begins it: of a contract that was changed, by its first source."""
+    policy = case.of.partition("/")[0]
+    if case.kind != "reversed contract" or reading is None:
+        return Draft(case.contract, (Attempt(case.source),))
+    source, extracted, classified = read(policy)
+    ((draft,), _) = reading.first(
+        [case.contract],
+        {},
+        [LLM(Author(case.source), workers=1)],
+        source,
+        case.ruleset,
+        mapped=items.items(source, classified.accounts),
+        accounts=classified.accounts,
+        clauses=extracted.clauses,
+    )
+    return draft
+
+
 def tested(every: Sequence[Case]) -> list[tuple[Draft, Outcome]]:
     """Each guard after stage 05, with what was found there."""
-    drafts = [Draft(case.contract, (Attempt(case.source),)) for case in every]
+    drafts = list(map(begun, every))
     drafts = synthesis.synthesise(drafts, fitting, checks=synthesis.checks(), max_rounds=1)
     return [
         (draft, outcome(case, draft, draft.attempts[0].complaints)) for case, draft in zip(every, drafts, strict=True)
