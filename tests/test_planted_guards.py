@@ -7,7 +7,7 @@ from bench import planted_guards
 from bench.planted_guards import NEEDS, Case, Outcome
 
 CASES = planted_guards.cases()
-ASKED = [case for case in CASES if not case.forged and (planted_guards.reading or case.kind != "reversed contract")]
+ASKED = [case for case in CASES if not case.forged]
 
 FORGED = [case for case in CASES if case.forged and case.forged != "proof"]  # that one asks the prover
 
@@ -44,7 +44,6 @@ def test_forged_evidence_is_refused_with_what_is_wrong_with_it(case: Case, tmp_p
     assert found.how == "refusal" and found.said
 
 
-@pytest.mark.skipif(planted_guards.reading is None, reason="a contract turned round is told by first sources alone")
 def test_a_contract_that_was_not_turned_round_raises_no_question() -> None:
     right = [
         case._replace(contract=planted_guards.required("web_tasks")[1][case.contract.tool])

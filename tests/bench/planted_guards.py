@@ -20,7 +20,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -32,25 +32,15 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from test_loops import guard as of_lists
 
 from wb.domain import policy as documents
-from wb.domain.policy import Policy
+from wb.domain.tools import Toolbox
 from wb.guards import contract as contracts
 from wb.guards import evidence, nagini, runtime, scenes, synthesis, veriguard
 from wb.guards.contract import Contract
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Attempt, Complaint, Draft
-from wb.models.client import LLM
-from wb.models.endpoint import Reply, Usage
-from wb.models.prompt import Prompt
 from wb.offline import reader
-from wb.rules import decisions, items, sentences
-from wb.rules.extract import Extracted
+from wb.rules import decisions, sentences
 from wb.rules.rule import RuleSet
-from wb.rules.sentences import Classified
-
-try:  # what tells a contract that was turned round: the first source of a guard, blind to its contract
-    from wb.guards import reading
-except ImportError:
-    reading = None
 
 CASES = ROOT / "tests" / "tables" / "planted_guards.txt"
 EMPTY = RuleSet((), ())
@@ -79,18 +69,11 @@ class Outcome(NamedTuple):
 
 
 @cache
-def read(policy: str) -> tuple[Policy, Extracted, Classified]:
-    """A policy with what its document and decisions say."""
-    source = documents.load(policy)
-    ruled, extracted = decisions.load(decisions.place(documents.place(policy)), source), reader.extracted(source)
-    return source, extracted, sentences.classify(source, extracted, ruled)
-
-
-@cache
 def required(policy: str) -> tuple[RuleSet, dict[str, Contract]]:
     """The rules and contracts of a policy."""
-    source, _, classified = read(policy)
-    ruleset = classified.ruleset
+    source = documents.load(policy)
+    ruled = decisions.load(decisions.place(documents.place(policy)), source)
+    ruleset = sentences.classify(source, reader.extracted(source), ruled).ruleset
     return ruleset, {one.tool: one for one in contracts.contracts(source.toolbox, ruleset)}
 
 
@@ -132,43 +115,11 @@ def fitting(drafts: Sequence[Draft]) -> list[Attempt]:
     return [Attempt(synthesis.of_rules(draft.contract)) for draft in drafts]
 
 
-class Author:
-    """An author whose first source is what a case holds."""
-
-    name = "a scripted author"
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: object) -> Reply:
-        """The source, under the signature that is asked for."""
-        code = f"{inputs['signature']}\n" + self.source.partition("\n")[2]
-        return Reply({"code": code, "uncovered": [], "disputed": []}, Usage(), None, self.name)
-
-
-def begun(case: Case) -> Draft:
-    """A guard as stage 05 begins it: of a contract that was changed, by its first source."""
-    policy = case.of.partition("/")[0]
-    if case.kind != "reversed contract" or reading is None:
-        return Draft(case.contract, (Attempt(case.source),))
-    source, extracted, classified = read(policy)
-    ((draft,), _) = reading.first(
-        [case.contract],
-        {},
-        [LLM(Author(case.source), workers=1)],
-        source,
-        case.ruleset,
-        mapped=items.items(source, classified.accounts),
-        accounts=classified.accounts,
-        clauses=extracted.clauses,
-    )
-    return draft
-
-
 def tested(every: Sequence[Case]) -> list[tuple[Draft, Outcome]]:
     """Each guard after stage 05, with what was found there."""
-    drafts = list(map(begun, every))
+    drafts = [Draft(case.contract, (Attempt(case.source),)) for case in every]
     drafts = synthesis.synthesise(drafts, fitting, checks=synthesis.checks(), max_rounds=1)
+    drafts = [one for draft in drafts for one in synthesis.kept_apart([draft], {}, Toolbox(()))]
     return [
         (draft, outcome(case, draft, draft.attempts[0].complaints)) for case, draft in zip(every, drafts, strict=True)
     ]
@@ -176,14 +127,11 @@ def tested(every: Sequence[Case]) -> list[tuple[Draft, Outcome]]:
 
 def outcome(case: Case, draft: Draft, complaints: Sequence[Complaint], stage: str = "") -> Outcome:
     """How what was said of a guard finds its fault."""
-    reason = synthesis.guarded(draft).reason
-    if reason.startswith(runtime.UNSETTLED):
-        return Outcome("question", "05", reason)
-    if case.kind == "reversed contract":
-        return Outcome("", "", "; ".join(one.message for one in complaints))
-    for one in complaints:
-        if one.arguments and replays(case, draft):
-            return Outcome("test", stage or f"05 {one.check}", one.message, one.arguments)
+    shown = [one for one in complaints if one.arguments]
+    if shown and case.kind != "reversed contract" and replays(case, draft):
+        return Outcome("test", stage or f"05 {shown[0].check}", shown[0].message, shown[0].arguments)
+    if draft.findings:
+        return Outcome("question", stage or "05", synthesis.guarded(draft).reason)
     named = [one for one in complaints if not one.arguments]
     return Outcome("refusal", stage or f"05 {named[0].check}", named[0].message) if named else Outcome("", "", "")
 

@@ -350,11 +350,15 @@ def said(verdict: Verdict) -> str:
     return f"{verdict.decision}: {verdict.reason.partition(': ')[2] or 'no rule is broken'}"
 
 
-def counted(judged: Sequence[Tried], findings: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """How many scenes there are and how many of them the rules decide otherwise; nothing where there are none."""
-    found = sum(map(len, findings.values()))
+def counted(
+    judged: Sequence[Tried], findings: Mapping[str, Sequence[str]], tests: Sequence[Test], replayed: Sequence[Test]
+) -> dict[str, int]:
+    """How many tests there are, of them those that repeat the rules and those of whoever wrote examples, how many of
+    these the rules decide otherwise, and how many counterexamples are kept."""
     by = {f"examples by a {who}": sum(one.scene.by == who for one in judged) for who in ("model", "person")}
-    return {**{k: n for k, n in by.items() if n}, "against the rules": found} if judged else {}
+    against = {"against the rules": sum(map(len, findings.values()))} if judged else {}
+    found = {"tests": len(tests), "tests that repeat the rules": sum(one.author == ECHO for one in tests)}
+    return {**found, **{name: n for name, n in by.items() if n}, **against, "counterexamples": len(replayed)}
 
 
 # ---- run on a guard -------------------------------------------------------------------------------------------------

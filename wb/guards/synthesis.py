@@ -330,28 +330,6 @@ def _signature(function: ast.FunctionDef) -> str:
     return f"def {function.name}({listed}) -> {returns}:"
 
 
-def counterexample(contract: Contract, source: str, check: str = PROOF) -> Complaint | None:
-    """The first values, in a fixed order, on which running the code breaks the contract; None where none were found.
-
-    They depend on the code and the contract alone; the code runs in a process of its own.  The values in a prover's
-    finding are whatever its solver happened to meet: they differ from run to run, and texts are opaque to it.
-    """
-    points = examples.points(contract, contracts.stated(source, contract))
-    try:
-        found = trial.difference(source, examples.function(contract, contract.allows), points)
-    except trial.TrialFailed:
-        return None
-    if found is None:
-        return None
-    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
-    required = (
-        f"deny was required (violation of {', '.join(broken)})"
-        if broken
-        else "allow was required (no rule is violated)"
-    )
-    return Complaint(check, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)
-
-
 # ---- two readings of the same sentences -----------------------------------------------------------------------------
 
 
@@ -379,7 +357,7 @@ def kept_apart(
     for other in others:
         asked = [contract for contract in required if contract.tool not in confirmed]
         written = write(asked, sentences, toolbox, other, assumed) if asked else ()
-        confirmed |= {one.contract.tool for one in checked(written, (*TESTED, WHOLE)) if agrees(one)}
+        confirmed |= {one.contract.tool for one in checked(written, TESTED) if agrees(one)}
     return tuple(
         replace(draft, findings=(*draft.findings, f"{APART} {_in_words(apart[tool])}"))
         if (tool := draft.contract.tool) in apart and tool not in confirmed
@@ -398,14 +376,6 @@ def disagreement(draft: Draft) -> Complaint | None:
 def agrees(draft: Draft) -> bool:
     """Whether a source that was checked decides as its rules do, and its author says nothing against it."""
     return not draft.complaints and not draft.dissent
-
-
-def _whole(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
-    found = [counterexample(draft.contract, draft.source, "values") for draft in drafts]
-    return [() if one is None else (one,) for one in found]
-
-
-WHOLE: Check = ("values", _whole)  # all values that the source and the rules tell apart, beside the examples
 
 
 def _in_words(shown: Complaint) -> str:
