@@ -54,7 +54,7 @@ def _guarded(row: Row, contract: Contract, evidence: Mapping[str, object]) -> Gu
     source, grade = str(row["source"]), row["grade"]
     if digest(source) != row["sha256"]:
         return Guarded(contract, source, "error", "the source was changed after it was judged")
-    entry = Guarded(contract, source, grade, str(row["reason"]), _parts(row))
+    entry = Guarded(contract, source, grade, str(row["reason"]), _parts(row), str(row.get("second", "")))
     sealed = all(row.get(name) == value for name, value in _sealed(entry, evidence).items())
     if grade not in ("proved", "tested"):
         why = entry.reason or "it was never accepted"
@@ -103,6 +103,7 @@ def _sealed(entry: Guarded, evidence: Mapping[str, object]) -> dict[str, object]
         "source": entry.source,
         "sha256": digest(entry.source),
         "evidence": dict(evidence),
+        **({"second": entry.second} if entry.second else {}),
     }
     return {**row, "seal": paths.seal(row)}
 

@@ -66,14 +66,15 @@ Named = tuple[tuple[str, evaluation.Read], ...]  # what a formula calls an objec
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """One tool's guard: the source that was judged, how well (`grade`), why not better, and its policy items, each with
-    a grade of its own."""
+    """One tool's guard: the source that was judged, how well (`grade`), why not better, its policy items, each with a
+    grade of its own, and what a second reading of its sentences says (`reading.second`), empty where there is none."""
 
     contract: Contract
     source: str
     grade: Grade
     reason: str = ""
     parts: tuple[Part, ...] = ()
+    second: str = ""
 
 
 def claimed(entry: Guarded, open: int) -> str:

@@ -7,7 +7,8 @@ together, so that a prover is asked once a round.  A complaint is a value, never
 The guard's author: sentences of the policy in, a tool's function out, and its corrections.
 
 The author sees the tool, the signature and the sentences; never the contract, which comes from the
-formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.  A rule of
+formulas (`contract`).  What its parameters are follows from the rules all the same: the first source of a guard, which
+comes before, is not shown that either (`reading`).  A rule of
 `decisions.yaml` is no reading that could be compared with another one: the person has said what the sentence
 demands.  So its code, one early return on each condition, is written from the rule itself, and the author is
 asked about the other sentences only; tests and proof treat the whole as any guard.
@@ -74,8 +75,9 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, its policy
-    items as they were judged apart, where they were, what was found against it that a person has to decide, and
-    examples of its sentences (`scenes`), which are tests beside those of the contract."""
+    items as they were judged apart, where they were, what was found against it that a person has to decide, examples
+    of its sentences (`scenes`), which are tests beside those of the contract, and what a second reading says
+    (`reading.second`)."""
 
     contract: Contract
     attempts: tuple[Attempt, ...]
@@ -83,6 +85,7 @@ class Draft:
     parts: tuple[Part, ...] = ()
     findings: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    second: str = ""
 
     @property
     def source(self) -> str:
@@ -272,7 +275,7 @@ def guarded(draft: Draft) -> Guarded:
         source = contracts.assemble(draft.source, draft.contract)
     except UnsafeSource:
         source = draft.source
-    return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
+    return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason), draft.second)
 
 
 def unanswered(drafts: Iterable[Draft]) -> int:
@@ -416,6 +419,15 @@ def write(
     replies = llm.ask_all("write_guard", GuardCode, batch)
     written = unsaid | {c.tool: _attempt(reply, c) for c, reply in zip(asked, replies, strict=True)}
     return tuple(Draft(c, (written.get(c.tool) or Attempt(alone(c)),)) for c in required)
+
+
+def sources(
+    asked: Sequence[tuple[Contract, Sequence[Clause]]], toolbox: Toolbox, llm: LLM, assumed: Assumed = NOTHING
+) -> Sequence[GuardCode | Unanswered]:
+    """The replies to `write_source`: of clauses a function over the parameters of a contract without rules
+    (`reading.declared`)."""
+    batch = [{**_told(c, {c.tool: said}, assumed), "tool": _tool(toolbox, c.tool)} for c, said in asked]
+    return llm.ask_all("write_source", GuardCode, batch)
 
 
 def reviser(

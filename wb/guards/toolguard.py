@@ -117,9 +117,16 @@ def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -
     kept = {row["tool"]: Attempt(str(row["code"]), dissent=_dissent(row)) for row in rows}
     found = {row["tool"]: tuple(row.get("findings", ())) for row in rows}
     told = {row["tool"]: tuple(map(_example, row.get("told", ()))) for row in rows}
+    second = {row["tool"]: str(row.get("second", "")) for row in rows}
     none = Attempt("# there is no candidate\n")
     return tuple(
-        Draft(c, (kept.get(c.tool, none),), findings=found.get(c.tool, ()), examples=told.get(c.tool, ()))
+        Draft(
+            c,
+            (kept.get(c.tool, none),),
+            findings=found.get(c.tool, ()),
+            examples=told.get(c.tool, ()),
+            second=second.get(c.tool, ""),
+        )
         for c in required
     )
 

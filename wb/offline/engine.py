@@ -4,10 +4,10 @@ A baseline that says so: its name is on every reply, and what it cannot decide i
 Sentences are read by `reader`; embeddings rank and compare, and never decide polarity or class.  All vocabulary comes
 from the toolbox of the policy's own folder.
 
-`write_guard` goes from the sentences, by the same parse, to one early return a requirement; it sees neither rules nor
-contract.  `repair_guard` is a search: the one-place changes of `faults`, kept
-when more examples come out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong
-field; it cannot invent a missing requirement, and then gives the code back as it was.
+`write_source` and `write_guard` go from the sentences, by the same parse, to one early return a requirement; they see
+neither rules nor contract.  `repair_guard` is a search: the one-place changes of `faults`, kept when more examples come
+out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong field; it cannot invent a
+missing requirement, and then gives the code back as it was.
 
 `refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2) are answered from the shape of formulas and from
 what predicates are bound to.  Proposals only: each passes the same exact check, whoever made it.
@@ -552,6 +552,7 @@ class Offline:
                 "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]
             },
             "merge_predicates": merge,
+            "write_source": lambda inputs: write(inputs, self.toolbox),
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
             "sort_tools": lambda inputs: sort_tools(inputs, self.toolbox),

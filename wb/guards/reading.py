@@ -1,0 +1,437 @@
+"""The first source of a guard: what a policy item says, written before anything of the contract is known.
+
+One function a policy item (ToolGuard, Sec. 3.2), from every sentence of it, open ones too, over all that is declared:
+the arguments of the call, the state with what lookups and questions tell, and which other tools were called before.
+Its author is shown no rule, no contract, and not what the contract reads.  The first disagreement of the two is kept
+with the values on which they part: a repair that turns code to fit a contract shows that the author can copy, not that
+the contract is right.  So it stays open until a person decides the sentence (`decisions.yaml`; then its rules are the
+person's, and nobody is asked), or another reader, as blind as the first, agrees with the contract.
+
+What a contract reads that nothing declares (a sum over a list, an event of one object) no first source can express:
+its rules are not compared, which is said.  A source that one grammar wrote from sentences whose rules the same grammar
+read is compared too, but is no second reading (SPEC, on VeriGuard u: what a repair may change).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, NamedTuple
+
+from wb.domain.policy import Clause, Policy
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import contract as contracts
+from wb.guards import examples, parts, sandbox
+from wb.guards.contract import Contract, Parameter, bracketed
+from wb.guards.loops import IDENTIFIER
+from wb.guards.parts import Part
+from wb.guards.sandbox import Argument, TooMany, UnsafeSource
+from wb.guards.synthesis import (
+    NOTHING,
+    UNABLE,
+    Assumed,
+    Attempt,
+    Draft,
+    GuardCode,
+    alone,
+    authored,
+    joined,
+    rest,
+    sources,
+    write,
+)
+from wb.logic import cel
+from wb.logic import formula as f
+from wb.logic.facts import Comparison, Node, Path, Scalar, Size
+from wb.models.client import LLM, Unanswered
+from wb.rules import decisions
+from wb.rules.items import Item
+from wb.rules.rule import RuleSet
+from wb.rules.sentences import Account
+
+State = Literal["agrees", "differs", "not compared"]
+DEEPEST = 3  # names of a nested value that is declared as a parameter, such as state.user.age
+PARSED = "parsed"  # the grade of a sentence that the grammar read
+TYPES = {"integer": "int", "number": "int", "boolean": "bool", "string": "str"}
+GRAMMAR = "no second reading: one grammar wrote both the rules and the first source"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The first source of one policy item of a tool's guard, who wrote it, and how it stands to the contract.
+
+    `rules` are the rules of the item, `compared` those that it could be held against.  `arguments` are the declared
+    values on which both part; `allowed` is what the source says there.  `independent` is False where one grammar wrote
+    both.
+    """
+
+    tool: str
+    item: str
+    sentences: tuple[str, ...]
+    rules: tuple[str, ...]
+    by: str
+    source: str
+    state: State = "not compared"
+    reason: str = ""
+    compared: tuple[str, ...] = ()
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    allowed: bool | None = None
+    independent: bool = True
+    uncovered: tuple[str, ...] = ()
+    disputed: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """One policy item that a first source is written of: the contract of its rules, the declared parameters, the
+    clauses that its author is shown, whether all that they say is in these rules, and whether the grammar read it."""
+
+    item: str
+    required: Contract
+    given: Contract
+    clauses: tuple[Clause, ...]
+    whole: bool
+    parsed: bool
+
+
+def declared(tool: Tool, toolbox: Toolbox) -> Contract:
+    """All that is declared of a call of the tool as parameters, of no rule: a first source's signature.
+
+    Arguments and state fields that are numbers, truths or texts, also within objects; how many items a list holds; of
+    each other tool whether it was called before.
+    """
+    found: list[Parameter] = []
+    taken = set(contracts.RESERVED)
+
+    def add(name: str, kind: str, about: str, **filled: object) -> None:
+        free = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 1000))) if n not in taken)
+        taken.add(free)
+        found.append(Parameter(free, kind, about, **filled))
+
+    for owner, root, fields in ((tool.name, "call", tool.arguments), ("state", "state", toolbox.state)):
+        for field in fields:
+            _declare(field, owner, root, add)
+    for other in toolbox.tools:
+        if other.name != tool.name:
+            about = f"whether {other.name} was called before: {other.description}"
+            add(f"called_{other.name}", "bool", about, past=f.Once(f.Atom(other.name)), words=other.keywords)
+    return Contract(tool.name, tuple(found), ())
+
+
+def _declare(field: Field, owner: str, root: str, add: Callable[..., None]) -> None:
+    """The parameters of a field: itself, or what stands in it."""
+    place = "of the call" if root == "call" else "known when the call comes"
+    about = f"{field.description or field.name.replace('_', ' ')} ({place})"
+    if field.source is not None and field.source.text:
+        about = f"{about}: {field.source.text}"
+    if field.values:
+        about = f"{about}; one of {', '.join(field.values)}"
+    if field.type in TYPES:
+        add(field.name, TYPES[field.type], about, field=f"{owner}.{field.name}")
+    elif field.type == "array":
+        add(f"count_{field.name}", "int", f"how many: {about}", field=f"{owner}.{field.name}", measure="count")
+    else:
+        for names, schema in _nested((root, field.name), field.schema):
+            text = f"{schema.get('description', ' '.join(names[1:]))} ({place})"
+            node: Node = Size(Path(names)) if schema.get("type") == "array" else Path(names)
+            kind, head = TYPES.get(schema.get("type"), "int"), "count_" * isinstance(node, Size)
+            more = {"measure": "count"} if head else {}
+            add(f"{head}{'_'.join(names[1:])}", kind, text, term=node, tool=owner if root == "call" else "", **more)
+
+
+def _nested(names: tuple[str, ...], schema: Mapping) -> list[tuple[tuple[str, ...], Mapping]]:
+    """The values and lists within an object by their names, at most `DEEPEST` names after the first."""
+    found = []
+    for name, inner in (schema.get("properties") or {}).items() if len(names) <= DEEPEST else ():
+        if not IDENTIFIER.fullmatch(name) or not isinstance(inner, Mapping):
+            continue
+        if inner.get("type") in (*TYPES, "array"):
+            found.append(((*names, name), inner))
+        elif inner.get("type") == "object":
+            found += _nested((*names, name), inner)
+    return found
+
+
+# ---- what is asked --------------------------------------------------------------------------------------------------
+
+
+def asked(
+    draft: Draft, mapped: Iterable[Item], accounts: Sequence[Account], clauses: Sequence[Clause], toolbox: Toolbox
+) -> tuple[Asked, ...]:
+    """The items of a draft (`parts.parts`) that a first source is written of, in the order of its parts, then what was
+    mapped onto its tool and is in none of them.
+
+    A rule that a person wrote is no reading: it is not compared, nor is its sentence told.
+    """
+    required = draft.contract
+    own = {item.rule for item in required.items if decisions.decided(item.clause)}
+    given, found, named = declared(toolbox.tool(required.tool), toolbox), [], {part.name for part in draft.parts}
+    mine = {one.name: one for one in mapped if one.tool == required.tool and not one.archived}
+    left = [Part(one.name, (one.description,), (), ("",), "stub") for one in mine.values() if one.name not in named]
+    for part in (*draft.parts, *left):
+        rules = tuple(rule for rule in part.rules if rule not in own)
+        read = [one for one in accounts if {*one.rules} & {*rules} or one.id in part.open]
+        spans = [(one.start, one.end) for one in (*read, *(mine[part.name].references if part.name in mine else ()))]
+        told = _clauses(spans, clauses, accounts)
+        if told and (rules or not part.rules):
+            whole = (not any(part.open) and rules == part.rules) or part in left
+            parsed = bool(read) and all(one.grade == PARSED for one in read)
+            found.append(Asked(part.name, parts.alone(required, rules), given, told, whole, parsed))
+    return tuple(found)
+
+
+def _clauses(
+    spans: Sequence[tuple[int, int]], clauses: Sequence[Clause], accounts: Sequence[Account]
+) -> tuple[Clause, ...]:
+    """The clauses that stand at those places; a sentence that is none, as it stands."""
+
+    def within(start: int, end: int) -> bool:
+        return any(start < e and b < end for b, e in spans)
+
+    found = [one for one in clauses if within(one.start, one.end)]
+    for one in accounts:
+        if within(one.start, one.end) and not any(c.start < one.end and one.start < c.end for c in found):
+            found.append(Clause(one.id, one.text, one.start, one.end))
+    return tuple(sorted(found, key=lambda clause: clause.start))
+
+
+def readings(
+    every: Sequence[Asked], ruleset: RuleSet, toolbox: Toolbox, readers: Sequence[LLM], assumed: Assumed = NOTHING
+) -> tuple[tuple[Reading, ...], ...]:
+    """Of each item its first source, held against the contract, and where the two differ those of further readers, each
+    as blind as the first, until one agrees with the contract or none is left."""
+    found: list[list[Reading]] = [[] for _ in every]
+    for llm in readers:
+        open_ = [i for i, rows in enumerate(found) if not rows or not settled(rows)]
+        batch = [(every[i].given, every[i].clauses) for i in open_]
+        for i, reply in zip(open_, sources(batch, toolbox, llm, assumed) if batch else [], strict=True):
+            found[i].append(_read(every[i], reply, llm.name, ruleset))
+    return tuple(map(tuple, found))
+
+
+def settled(rows: Sequence[Reading]) -> bool:
+    """Whether no disagreement is open: the first reader had none, or a later one agrees with the contract."""
+    return rows[0].state != "differs" or any(one.state == "agrees" and one.independent for one in rows[1:])
+
+
+def _read(one: Asked, reply: GuardCode | Unanswered, by: str, ruleset: RuleSet) -> Reading:
+    texts, rules = tuple(c.text for c in one.clauses), tuple(dict.fromkeys(i.rule for i in one.required.items))
+    row = Reading(one.required.tool, one.item, texts, rules, by, "", independent=not (by == "offline" and one.parsed))
+    if isinstance(reply, Unanswered):
+        return replace(row, reason="its author gave no usable reply")
+    row = replace(row, source=reply.code, uncovered=tuple(reply.uncovered), disputed=tuple(reply.disputed))
+    try:
+        return _compared(row, one, ruleset)
+    except UnsafeSource as error:
+        return replace(row, reason=f"its source is outside the language of guards: {error}")
+    except TooMany as error:
+        return replace(row, reason=f"too many values to try: {error}")
+
+
+# ---- holding it against the contract ---------------------------------------------------------------------------------
+
+
+def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
+    """The reading with how it stands to the contract: values of a fixed order on which they part, where there are any.
+
+    Where the source is not of the same sentences as the rules that it can be held against, it is only asked whether it
+    allows what they forbid: what it denies beyond may be what the others demand.
+    """
+    function = sandbox.check(row.source)
+    if {a.arg for a in function.args.args} - {p.name for p in one.given.parameters}:
+        raise UnsafeSource(f"the signature {one.given.signature!r:.80} was required")
+    said, missing = _translated(one, ruleset, row.uncovered)
+    row = replace(row, compared=tuple(said), reason="; ".join(missing))
+    whole = one.whole and not missing and not row.uncovered
+    if not said and not whole:
+        return replace(row, reason=row.reason or "open sentences alone: no rule to hold it against")
+    source = f"{one.given.signature}\n{_body(function)}"
+    wanted = contracts.function(one.given, " and ".join(map(bracketed, said.values())) or "True")
+    wanted = wanted if whole else parts.conjunction(one.given, (source, _answering(wanted)))
+    read, rules = sandbox.load(source), sandbox.load(wanted)
+    values = examples.difference(read, rules, examples.points(one.given, source, wanted))
+    if values is None:
+        return replace(row, state="agrees")
+    used = {node.id for tree in map(sandbox.parse, (source, wanted)) for node in ast.walk(tree) if _name(node)}
+    shown = tuple((name, value) for name, value in values.items() if name in used)
+    return replace(row, state="differs", arguments=shown, allowed=bool(read.run(**values)[0]))
+
+
+def _answering(source: str) -> str:
+    """A function of one truth with the reason that `conjunction` needs."""
+    return source.replace(", '')\n", ", 'the rules')\n")
+
+
+def _body(function: ast.FunctionDef) -> str:
+    return "".join(f"    {line}\n" for line in "".join(map(sandbox.text, function.body)).splitlines())
+
+
+def _name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _translated(one: Asked, ruleset: RuleSet, uncovered: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """By rule its condition over what is declared, and why others have none."""
+    known = {_key(p): p.name for p in one.given.parameters}
+    names = {p.name: _expression(p, one.required.tool, known, ruleset) for p in one.required.parameters}
+    found, missing, left = {}, [], {*uncovered}
+    for item in one.required.items:
+        tree = sandbox.parse(item.condition)
+        unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and names.get(n.id) is None]
+        if item.clause in left:
+            missing.append(f"{UNABLE} {item.clause}")
+        elif unknown:
+            missing.append(f"{item.rule} reads {', '.join(dict.fromkeys(unknown))}, which nothing declares")
+        else:
+            found[item.rule] = sandbox.text(_Renamed(names).visit(tree)).strip()
+    return found, tuple(dict.fromkeys(missing))
+
+
+class _Renamed(ast.NodeTransformer):
+    """Names as the expressions that they stand for."""
+
+    def __init__(self, names: Mapping[str, str | None]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """The expression of a name."""
+        return sandbox.parse(self.names[node.id]).body[0].value
+
+
+def _key(p: Parameter) -> object:
+    """What fills a parameter, whatever it is called."""
+    if p.field is not None:
+        return p.field, p.measure, p.type
+    if p.term is not None:
+        return cel.render(p.term), p.tool, p.type
+    return p.past
+
+
+def _expression(p: Parameter, tool: str, known: Mapping[object, str], ruleset: RuleSet) -> str | None:
+    """A parameter of a contract over what is declared; None where nothing declared tells it."""
+    match p.past:
+        case f.Once(f.Atom() as atom) | f.Previously(f.Once(f.Atom() as atom)) if not atom.objects:
+            tools = ruleset.predicate(atom.predicate).tools
+            return known.get(f.Once(f.Atom(tools[0]))) if len(tools) == 1 else None
+    if p.fact is not None and tool not in (ruleset.predicate(p.fact).tools or (tool,)):
+        return None
+    match p.term if p.term is not None else p.test:
+        case Comparison(op, Path((root, name)), Scalar(int() as limit, type="int")) if p.type == "bool":
+            field = known.get((f"{'state' if root == 'state' else tool}.{name}", "value", "int"))
+            return f"{field} {op} {limit}" if field else None
+    return known.get(_key(p)) if p.fact is None else None
+
+
+# ---- what follows from it --------------------------------------------------------------------------------------------
+
+
+def finding(rows: Sequence[Reading]) -> str:
+    """What a person has to decide of an item's first source and its contract; empty where nothing is open."""
+    if settled(rows):
+        return ""
+    first, says = rows[0], {True: ("allows", "forbid"), False: ("denies", "allow"), None: ("", "")}
+    verb, rules = says[first.allowed]
+    values = ", ".join(f"{name}={value!r}" for name, value in first.arguments) or "any values"
+    named = ", ".join(first.compared) or "no rule"
+    return (
+        f"the first source of “{' … '.join(first.sentences)}” ({first.by}) {verb} {values}, "
+        f"which the rules {rules} ({named})"
+    )
+
+
+def findings(found: Iterable[Sequence[Reading]]) -> dict[str, tuple[str, ...]]:
+    """The open disagreements by tool."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for one in found:
+        if text := finding(one):
+            rows[one[0].tool] = (*rows.get(one[0].tool, ()), text)
+    return rows
+
+
+def second(found: Iterable[Sequence[Reading]]) -> dict[str, str]:
+    """By tool what its grade has to say of a second reading; nothing for a tool without rules to compare."""
+    of: dict[str, list[Sequence[Reading]]] = {}
+    for one in found:
+        if one[0].rules:
+            of.setdefault(one[0].tool, []).append(one)
+    return {tool: _second(rows) for tool, rows in of.items()}
+
+
+def _second(rows: Sequence[Sequence[Reading]]) -> str:
+    total, apart = len(rows), sum(not settled(one) for one in rows)
+    agree = [one for one in rows if settled(one) and any(row.state == "agrees" and row.independent for row in one)]
+    same = sum(not one[0].independent and one[0].state != "differs" for one in rows)
+    said = [f"a second reading agrees on {len(agree)} of {total} items"] if agree or not same else []
+    said += [f"differs on {apart}"] if apart else []
+    said += [GRAMMAR if same == total else f"{GRAMMAR} of {same}"] if same else []
+    return ", ".join(said)
+
+
+def first(
+    required: Sequence[Contract],
+    told: Mapping[str, Sequence[Clause]],
+    readers: Sequence[LLM],
+    policy: Policy,
+    ruleset: RuleSet,
+    *,
+    mapped: Sequence[Item],
+    accounts: Sequence[Account],
+    clauses: Sequence[Clause],
+    assumed: Assumed = NOTHING,
+) -> tuple[tuple[Draft, ...], tuple[tuple[Reading, ...], ...]]:
+    """A first draft for each contract, in its policy items, with what its first sources leave open, and all readings.
+
+    A draft begins with its first sources where they can be put in the words of its contract; of any other its author is
+    told these words now (`synthesis.write`), with the sentences that its rules were read from.
+    """
+    toolbox = policy.toolbox
+    drafts = [Draft(c, (Attempt(alone(c)),), parts=parts.parts(c, mapped, accounts)) for c in required]
+    every = [asked(draft, mapped, accounts, clauses, toolbox) for draft in drafts]
+    flat = readings([one for rows in every for one in rows], ruleset, toolbox, readers, assumed)
+    waiting, begun = iter(flat), []
+    for draft, rows in zip(drafts, every, strict=True):
+        begun.append(_begun(draft.contract, [(one, next(waiting)[0]) for one in rows], ruleset))
+    late = [c for c, attempt in zip(required, begun, strict=True) if attempt is None]
+    written = {one.contract.tool: one.attempts for one in write(late, told, toolbox, readers[0], assumed)}
+    open_, words = findings(flat), second(flat)
+    made = []
+    for draft, attempt in zip(drafts, begun, strict=True):
+        tool = draft.contract.tool
+        attempts = (attempt,) if attempt is not None else written[tool]
+        made.append(replace(draft, attempts=attempts, findings=open_.get(tool, ()), second=words.get(tool, "")))
+    return tuple(made), flat
+
+
+def _begun(required: Contract, read: Sequence[tuple[Asked, Reading]], ruleset: RuleSet) -> Attempt | None:
+    """The conjunction of a tool's first sources in the words of its contract; None where it cannot be put so."""
+    rows = [(one, row) for one, row in read if one.required.items]
+    known = {rule for one, _ in rows for rule in (item.rule for item in one.required.items)}
+    if not rows or any(row.uncovered or not row.source for _, row in rows):
+        return None
+    if {item.rule for item in rest(required).items} - known or not authored(required):
+        return None
+    try:
+        source = parts.conjunction(required, [_carried(required, one, row, ruleset) for one, row in rows])
+    except (UnsafeSource, KeyError):
+        return None
+    return Attempt(joined(source, required), dissent=tuple(dict.fromkeys(d for _, row in rows for d in row.disputed)))
+
+
+def _carried(required: Contract, one: Asked, read: Reading, ruleset: RuleSet) -> str:
+    """A first source in the words of a contract; `KeyError` where it reads what the contract does not."""
+    known = {_key(p): p.name for p in one.given.parameters}
+    names = {_expression(p, required.tool, known, ruleset): p.name for p in required.parameters}
+    function = sandbox.check(read.source)
+    read = {node.id for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    rename = _Renamed({name: names[name] for name in read})
+    function.body = [rename.visit(statement) for statement in function.body]
+    return f"{required.signature}\n{_body(function)}"
+
+
+def to_json(found: Iterable[Sequence[Reading]]) -> list[dict[str, object]]:
+    """The readings of all items as JSON values, a row each, further readers of an item after its first."""
+    return [
+        {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(row).items()} | {"open": not settled(one)}
+        for one in found
+        for row in one
+    ]
