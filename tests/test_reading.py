@@ -80,7 +80,9 @@ SAYS = {
 def account(text: str, cls: str = "rule", grade: str = "agreed 2 of 2") -> Account:
     at = TEXT.index(text)
     name = {ROPE: "c1", BELAY: "c2", MEMBERS: "c1"}[text]
-    return Account(name, text, at, at + len(text), (), cls, "", ("r",) if cls == "rule" else (), ("rent_rope",), grade)
+    return Account(
+        name, text, at, at + len(text), (), cls, "", ("r",) if cls == "rule" else (), ("rent_rope",), "", grade
+    )
 
 
 class Author:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from wb.domain.policy import Clause, Policy
 from wb.domain.tools import Field, Tool, Toolbox
@@ -46,13 +46,13 @@ from wb.logic import formula as f
 from wb.logic.facts import Comparison, Node, Path, Scalar, Size
 from wb.models.client import LLM, Unanswered
 from wb.rules import decisions
+from wb.rules.extract import PARSED
 from wb.rules.items import Item
 from wb.rules.rule import RuleSet
 from wb.rules.sentences import Account
 
 State = Literal["agrees", "differs", "not compared"]
 DEEPEST = 3  # names of a nested value that is declared as a parameter, such as state.user.age
-PARSED = "parsed"  # the grade of a sentence that the grammar read
 TYPES = {"integer": "int", "number": "int", "boolean": "bool", "string": "str"}
 GRAMMAR = "no second reading: one grammar wrote both the rules and the first source"
 
@@ -426,6 +426,13 @@ def _carried(required: Contract, one: Asked, read: Reading, ruleset: RuleSet) ->
     rename = _Renamed({name: names[name] for name in read})
     function.body = [rename.visit(statement) for statement in function.body]
     return f"{required.signature}\n{_body(function)}"
+
+
+def counted(found: Iterable[Sequence[Reading]]) -> dict[str, int]:
+    """How many first sources agree, differ, are not compared, and how many of all are no second reading."""
+    first = [one[0] for one in found]
+    states = {f"first sources: {state}": sum(one.state == state for one in first) for state in get_args(State)}
+    return states | {"by the grammar of the rules": sum(not one.independent for one in first)}
 
 
 def to_json(found: Iterable[Sequence[Reading]]) -> list[dict[str, object]]:

@@ -18,6 +18,7 @@ from wb.guards.contract import Contract
 from wb.guards.evidence import Open
 from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
+from wb.guards.reading import Reading, finding
 from wb.guards.sandbox import UnsafeSource
 from wb.guards.scenes import Tried
 from wb.guards.synthesis import APART, SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
@@ -42,10 +43,16 @@ def doubted(drafts: Sequence[Draft], findings: Mapping[str, Sequence[str]]) -> t
     return tuple(replace(one, findings=(*one.findings, *findings.get(one.contract.tool, ()))) for one in drafts)
 
 
-def questions(judged: Iterable[Tried], drafts: Iterable[Draft], accounts: Sequence[Account]) -> tuple[Question, ...]:
+def questions(
+    judged: Iterable[Tried],
+    drafts: Iterable[Draft],
+    accounts: Sequence[Account],
+    read: Iterable[Sequence[Reading]] = (),
+) -> tuple[Question, ...]:
     """What guards ask of sentences: an example that the rules decide otherwise is a counterexample to one of the two,
     with its situation as the run; what an author cannot express presupposes it, what it disputes contradicts it; where
-    its first code and the rules part, one of the two is a logic error."""
+    its first code and the rules part, one of the two is a logic error; where a first source that is blind to the
+    contract does (`reading`), the sentence can be read in two ways, and the values tell them apart."""
     found = []
     for scene, verdict, _ in (one for one in judged if one.fate == "disagrees"):
         why = f"example {scene.id} is to be {scene.expect}, the rules say {verdict.decision}: {verdict.reason}"
@@ -61,6 +68,10 @@ def questions(judged: Iterable[Tried], drafts: Iterable[Draft], accounts: Sequen
             kind = "presupposition" if one.startswith(UNABLE) else "contradiction"
             why = f"the author of its guard says: {one}"
             found.append(Question(id, " … ".join(said), kind, why, (draft.contract.tool,)))
+    for one in filter(finding, read):
+        first, values = one[0], tuple(f"{name}={value!r}" for name, value in one[0].arguments)
+        id = asked.sentence(first.sentences[0], accounts) if len(first.sentences) == 1 else ""
+        found.append(Question(id, " … ".join(first.sentences), "ambiguity", finding(one), (first.tool,), values))
     return tuple(found)
 
 

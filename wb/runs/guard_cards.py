@@ -12,6 +12,7 @@ from wb.guards import scenes as examples_of_models
 from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
+from wb.guards.reading import Reading, settled
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.scenes import Refusal, Tried
 from wb.guards.synthesis import Complaint, Draft
@@ -158,8 +159,9 @@ def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence
         waiting, own = len(open.get(str(row["tool"]), ())), parts.from_json(row.get("items", ()))
         claim = runtime.claim(str(row["grade"]), len(row["rules"]), waiting, own, bool(row.get("findings")))
         numbers = (len(row[name]) for name in ("rules", "examples", "attempts"))
-        shown.append((row["tool"], Badge(claim), parts.said(own), *numbers, row["reason"]))
-    heads = "tool, claim, items, rules, examples, attempts, why not better"
+        said = parts.said(own), str(row.get("second", ""))
+        shown.append((row["tool"], Badge(claim), *said, *numbers, row["reason"]))
+    heads = "tool, claim, items, second reading, rules, examples, attempts, why not better"
     return listed(heads, shown, none="the policy has no tools")
 
 
@@ -196,10 +198,27 @@ def grades(entries: Iterable[Guarded], title: str = "", open: Mapping[str, Seque
     rows = []
     for entry in entries:
         claim = Badge(runtime.claimed(entry, len(open.get(entry.contract.tool, ()))))
-        numbers = parts.said(entry.parts), len(entry.contract.items), len(entry.contract.trusted)
+        numbers = parts.said(entry.parts), entry.second, len(entry.contract.items), len(entry.contract.trusted)
         rows.append((entry.contract.tool, claim, *numbers, entry.reason))
     rows.sort(key=lambda row: row[1].text == "proved")
-    return listed("tool, claim, items, rules, trusted, why not better", rows, title, "there is no tool")
+    heads = "tool, claim, items, second reading, rules, trusted, why not better"
+    return listed(heads, rows, title, "there is no tool")
+
+
+def readings(found: Iterable[Sequence[Reading]]) -> Table:
+    """The first sources of all policy items, those first that part from the rules, with the values on which they do."""
+    rows = []
+    for one in found:
+        badge = Badge("differs" if not settled(one) else one[0].state)
+        for read in one:
+            values = Source(_call(read.arguments)) if read.arguments else ""
+            says = {True: "allow", False: "deny", None: ""}[read.allowed]
+            by = read.by if read.independent else f"{read.by}, which read the rules too"
+            why = read.reason or ("the rules say the opposite" if read.state == "differs" else "")
+            rows.append((read.tool, badge, Quote(" … ".join(read.sentences)), by, says, values, why))
+    rows.sort(key=lambda row: ("differs", "not compared", "agrees").index(row[1].text))
+    heads = "tool, to the rules, sentences, by, first source says, where, why"
+    return listed(heads, rows, none="no sentence bears on a tool")
 
 
 def fault(planted: Planted | None, broken: Draft | None = None) -> Card:
