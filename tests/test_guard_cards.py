@@ -105,8 +105,8 @@ def test_candidates_with_rules_come_first_and_abilities_are_counted() -> None:
     ]
     first, second = rows(guard_cards.candidates(kept, {"look": ("s1",)}))
     assert first == {
-        "tool": "pay", "claim": Badge("tested"), "items": "", "second reading": "", "rules": 1, "examples": 2, "attempts": 1,
-        "why not better": "why",
+        "tool": "pay", "claim": Badge("tested"), "items": "", "second reading": "", "rules": 1, "examples": 2,
+        "attempts": 1, "why not better": "why",
     }  # fmt: skip
     assert (second["tool"], second["claim"]) == ("look", Badge("no rule"))
     tool = {"tool": "pay", "fate": "free", "grade": "proved", "rules": (), "open": ("x",), "allows": "can"}

@@ -54,6 +54,7 @@ from wb.rules.sentences import Account
 State = Literal["agrees", "differs", "not compared"]
 DEEPEST = 3  # names of a nested value that is declared as a parameter, such as state.user.age
 TYPES = {"integer": "int", "number": "int", "boolean": "bool", "string": "str"}
+OPEN = "open sentences"  # what the item of all open sentences of a tool is called
 GRAMMAR = "no second reading: one grammar wrote both the rules and the first source"
 
 
@@ -158,26 +159,34 @@ def _nested(names: tuple[str, ...], schema: Mapping) -> list[tuple[tuple[str, ..
 def asked(
     draft: Draft, mapped: Iterable[Item], accounts: Sequence[Account], clauses: Sequence[Clause], toolbox: Toolbox
 ) -> tuple[Asked, ...]:
-    """The items of a draft (`parts.parts`) that a first source is written of, in the order of its parts, then what was
-    mapped onto its tool and is in none of them.
+    """What first sources are written of for a draft with its parts: each item that has rules, all sentences of the
+    others together, which are open, and each item that was mapped onto the tool and is none of these.
 
-    A rule that a person wrote is no reading: it is not compared, nor is its sentence told.
+    A rule that a person wrote is no reading: it is not compared, nor is its sentence told.  Of a tool without any other
+    rule no guard is written, and nobody is asked of its open sentences.
     """
     required = draft.contract
     own = {item.rule for item in required.items if decisions.decided(item.clause)}
-    given, found, named = declared(toolbox.tool(required.tool), toolbox), [], {part.name for part in draft.parts}
+    given = declared(toolbox.tool(required.tool), toolbox)
     mine = {one.name: one for one in mapped if one.tool == required.tool and not one.archived}
-    left = [Part(one.name, (one.description,), (), ("",), "stub") for one in mine.values() if one.name not in named]
-    for part in (*draft.parts, *left):
-        rules = tuple(rule for rule in part.rules if rule not in own)
-        read = [one for one in accounts if {*one.rules} & {*rules} or one.id in part.open]
-        spans = [(one.start, one.end) for one in (*read, *(mine[part.name].references if part.name in mine else ()))]
+    known = {part.name for part in draft.parts}
+
+    def of(name: str, held: Sequence[Part], whole: bool) -> Asked | None:
+        rules = tuple(rule for part in held for rule in part.rules if rule not in own)
+        open_ = {id for part in held for id in part.open}
+        read = [one for one in accounts if {*one.rules} & {*rules} or one.id in open_]
+        names = {part.name for part in held} or {name}
+        spans = [(one.start, one.end) for one in (*read, *(r for n in names if n in mine for r in mine[n].references))]
         told = _clauses(spans, clauses, accounts)
-        if told and (rules or not part.rules):
-            whole = (not any(part.open) and rules == part.rules) or part in left
-            parsed = bool(read) and all(one.grade == PARSED for one in read)
-            found.append(Asked(part.name, parts.alone(required, rules), given, told, whole, parsed))
-    return tuple(found)
+        parsed = bool(read) and all(one.grade == PARSED for one in read)
+        return Asked(name, parts.alone(required, rules), given, told, whole, parsed) if told else None
+
+    ruled = [part for part in draft.parts if {*part.rules} - own]
+    waiting = [part for part in draft.parts if part.open and not part.rules]
+    found = [of(part.name, [part], not part.open and not {*part.rules} & own) for part in ruled]
+    found += [of(OPEN, waiting, False)] * bool(ruled and waiting)
+    found += [of(name, (), True) for name in mine if name not in known]
+    return tuple(one for one in found if one is not None)
 
 
 def _clauses(
@@ -191,7 +200,7 @@ def _clauses(
     found = [one for one in clauses if within(one.start, one.end)]
     for one in accounts:
         if within(one.start, one.end) and not any(c.start < one.end and one.start < c.end for c in found):
-            found.append(Clause(one.id, one.text, one.start, one.end))
+            found.append(Clause(one.id, one.text, one.start, one.end, one.headings))
     return tuple(sorted(found, key=lambda clause: clause.start))
 
 
@@ -274,12 +283,13 @@ def _translated(one: Asked, ruleset: RuleSet, uncovered: Iterable[str]) -> tuple
     """By rule its condition over what is declared, and why others have none."""
     known = {_key(p): p.name for p in one.given.parameters}
     names = {p.name: _expression(p, one.required.tool, known, ruleset) for p in one.required.parameters}
+    heirs = {rule.id for rule in ruleset.rules if len(rule.parents) > 1}  # of sentences that may be among the uncovered
     found, missing, left = {}, [], {*uncovered}
     for item in one.required.items:
         tree = sandbox.parse(item.condition)
         unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and names.get(n.id) is None]
-        if item.clause in left:
-            missing.append(f"{UNABLE} {item.clause}")
+        if item.clause in left or (left and item.rule in heirs):
+            missing.append(f"{UNABLE} {', '.join(sorted(left))}")
         elif unknown:
             missing.append(f"{item.rule} reads {', '.join(dict.fromkeys(unknown))}, which nothing declares")
         else:
