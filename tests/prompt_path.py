@@ -31,6 +31,7 @@ from wb.domain.policy import Clause  # noqa: E402
 from wb.domain.trace import Verdict  # noqa: E402
 from wb.guards import (
     contract,
+    reading,
     scenes,
     synthesis,  # noqa: E402
 )
@@ -77,6 +78,7 @@ class Walk:
     rules: RuleSet
     rounds: tuple[Round, ...]
     drafts: tuple[Draft, ...]
+    sources: tuple[tuple[reading.Reading, ...], ...]
     examples: tuple[tuple[Scene, ...], tuple[Refusal, ...]]
     recognised: tuple[Recognition, ...]
     verdicts: dict[str, tuple[Verdict, ...]]
@@ -102,7 +104,17 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     mapped = items.items(source, accounts)
     examples = scenes.written(mapped, source.toolbox, llm, rounds=2)
     told = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
-    drafts = synthesis.synthesise(synthesis.write(required, told, source.toolbox, llm), synthesis.reviser(told, llm))
+    begun, sources = reading.first(
+        required,
+        told,
+        [llm],
+        source,
+        refined,
+        mapped=mapped,
+        accounts=sentences.refined(accounts, refined),
+        clauses=clauses,
+    )
+    drafts = synthesis.synthesise(begun, synthesis.reviser(told, llm))
     traces = [baselines.observed(o) for o in OBSERVATIONS]
     guards = (baselines.Direct(source, llm), baselines.RuleTraverse(refined, llm), baselines.GuardAgent(source, llm))
     return Walk(
@@ -110,6 +122,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         rules,
         rounds,
         drafts,
+        sources,
         examples,
         recognise(OBSERVATIONS, source.toolbox, llm),
         {g.name: g.decide_all(traces) for g in guards}

@@ -30,6 +30,7 @@ from wb.guards.sandbox import Argument, TooMany, UnsafeSource
 from wb.guards.synthesis import (
     NOTHING,
     UNABLE,
+    UNANSWERED,
     Assumed,
     Attempt,
     Draft,
@@ -84,11 +85,13 @@ class Reading:
 
 
 class Asked(NamedTuple):
-    """One policy item that a first source is written of: the contract of its rules, the declared parameters, the
-    clauses that its author is shown, whether all that they say is in these rules, and whether the grammar read it."""
+    """One policy item that a first source is written of: the contract of its rules and of its tool, the declared
+    parameters, the clauses that its author is shown, whether all that they say is in these rules, and whether the
+    grammar read it."""
 
     item: str
     required: Contract
+    tool: Contract
     given: Contract
     clauses: tuple[Clause, ...]
     whole: bool
@@ -179,14 +182,14 @@ def asked(
         spans = [(one.start, one.end) for one in (*read, *(r for n in names if n in mine for r in mine[n].references))]
         told = _clauses(spans, clauses, accounts)
         parsed = bool(read) and all(one.grade == PARSED for one in read)
-        return Asked(name, parts.alone(required, rules), given, told, whole, parsed) if told else None
+        return Asked(name, parts.alone(required, rules), required, given, told, whole, parsed) if told else None
 
     ruled = [part for part in draft.parts if {*part.rules} - own]
     waiting = [part for part in draft.parts if part.open and not part.rules]
     found = [of(part.name, [part], not part.open and not {*part.rules} & own) for part in ruled]
     found += [of(OPEN, waiting, False)] * bool(ruled and waiting)
     found += [of(name, (), True) for name in mine if name not in known]
-    return tuple(one for one in found if one is not None)
+    return tuple({(one.required, one.clauses): one for one in reversed(found) if one is not None}.values())[::-1]
 
 
 def _clauses(
@@ -243,49 +246,51 @@ def _read(one: Asked, reply: GuardCode | Unanswered, by: str, ruleset: RuleSet) 
 def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
     """The reading with how it stands to the contract: values of a fixed order on which they part, where there are any.
 
-    Where the source is not of the same sentences as the rules that it can be held against, it is only asked whether it
-    allows what they forbid: what it denies beyond may be what the others demand.
+    It may not allow what the rules of its item forbid; nor deny what all rules of the tool allow, for one sentence may
+    say what another says too.  The second is not asked where the source is of more than the rules that it can be held
+    against: what it denies beyond may be what the others demand.
     """
     function = sandbox.check(row.source)
     if {a.arg for a in function.args.args} - {p.name for p in one.given.parameters}:
         raise UnsafeSource(f"the signature {one.given.signature!r:.80} was required")
-    said, missing = _translated(one, ruleset, row.uncovered)
+    said, missing = _translated(one.required, one, ruleset, row.uncovered)
     row = replace(row, compared=tuple(said), reason="; ".join(missing))
     whole = one.whole and not missing and not row.uncovered
     if not said and not whole:
         return replace(row, reason=row.reason or "open sentences alone: no rule to hold it against")
-    source = f"{one.given.signature}\n{_body(function)}"
-    wanted = contracts.function(one.given, " and ".join(map(bracketed, said.values())) or "True")
-    wanted = wanted if whole else parts.conjunction(one.given, (source, _answering(wanted)))
-    read, rules = sandbox.load(source), sandbox.load(wanted)
-    values = examples.difference(read, rules, examples.points(one.given, source, wanted))
-    if values is None:
-        return replace(row, state="agrees")
-    used = {node.id for tree in map(sandbox.parse, (source, wanted)) for node in ast.walk(tree) if _name(node)}
-    shown = tuple((name, value) for name, value in values.items() if name in used)
-    return replace(row, state="differs", arguments=shown, allowed=bool(read.run(**values)[0]))
+    source, own = f"{one.given.signature}\n{_body(function)}", _function(one, said)
+    every = _function(one, _translated(one.tool, one, ruleset, ())[0])
+    for allowing, other in ((source, own), (every, source))[: 1 + whole]:
+        both = parts.conjunction(one.given, (allowing, other))
+        over = examples.points(one.given, allowing, other)
+        values = examples.difference(sandbox.load(allowing), sandbox.load(both), over)
+        if values is not None:
+            trees = map(sandbox.parse, (source, own))
+            used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            shown = tuple((name, value) for name, value in values.items() if name in used)
+            return replace(row, state="differs", arguments=shown, allowed=allowing is source)
+    return replace(row, state="agrees")
 
 
-def _answering(source: str) -> str:
-    """A function of one truth with the reason that `conjunction` needs."""
-    return source.replace(", '')\n", ", 'the rules')\n")
+def _function(one: Asked, said: Mapping[str, str]) -> str:
+    """The rules over what is declared as a function."""
+    text = contracts.function(one.given, " and ".join(map(bracketed, said.values())) or "True")
+    return text.replace(", '')\n", ", 'the rules')\n")  # `conjunction` needs a reason
 
 
 def _body(function: ast.FunctionDef) -> str:
     return "".join(f"    {line}\n" for line in "".join(map(sandbox.text, function.body)).splitlines())
 
 
-def _name(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name)
-
-
-def _translated(one: Asked, ruleset: RuleSet, uncovered: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """By rule its condition over what is declared, and why others have none."""
+def _translated(
+    required: Contract, one: Asked, ruleset: RuleSet, uncovered: Iterable[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """By rule of a contract its condition over what is declared, and why others have none."""
     known = {_key(p): p.name for p in one.given.parameters}
-    names = {p.name: _expression(p, one.required.tool, known, ruleset) for p in one.required.parameters}
+    names = {p.name: _expression(p, required.tool, known, ruleset) for p in required.parameters}
     heirs = {rule.id for rule in ruleset.rules if len(rule.parents) > 1}  # of sentences that may be among the uncovered
     found, missing, left = {}, [], {*uncovered}
-    for item in one.required.items:
+    for item in required.items:
         tree = sandbox.parse(item.condition)
         unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and names.get(n.id) is None]
         if item.clause in left or (left and item.rule in heirs):
@@ -392,7 +397,8 @@ def first(
     """A first draft for each contract, in its policy items, with what its first sources leave open, and all readings.
 
     A draft begins with its first sources where they can be put in the words of its contract; of any other its author is
-    told these words now (`synthesis.write`), with the sentences that its rules were read from.
+    told these words now (`synthesis.write`), with the sentences that its rules were read from.  While a first source is
+    not there nobody is told anything of the contract: the guard is no function, and its tool's calls are denied.
     """
     toolbox = policy.toolbox
     drafts = [Draft(c, (Attempt(alone(c)),), parts=parts.parts(c, mapped, accounts)) for c in required]
@@ -415,8 +421,10 @@ def first(
 def _begun(required: Contract, read: Sequence[tuple[Asked, Reading]], ruleset: RuleSet) -> Attempt | None:
     """The conjunction of a tool's first sources in the words of its contract; None where it cannot be put so."""
     rows = [(one, row) for one, row in read if one.required.items]
-    known = {rule for one, _ in rows for rule in (item.rule for item in one.required.items)}
-    if not rows or any(row.uncovered or not row.source for _, row in rows):
+    known = {item.rule for one, _ in rows for item in one.required.items}
+    if any(not row.source for _, row in rows):
+        return Attempt(joined(UNANSWERED, required))
+    if not rows or any(row.uncovered for _, row in rows):
         return None
     if {item.rule for item in rest(required).items} - known or not authored(required):
         return None
