@@ -363,6 +363,12 @@ def findings(found: Iterable[Sequence[Reading]]) -> dict[str, tuple[str, ...]]:
     return rows
 
 
+def compared(found: Iterable[Sequence[Reading]]) -> frozenset[str]:
+    """The tools of whose items with rules each was held against them."""
+    rows = [one[0] for one in found if one[0].rules]
+    return frozenset(row.tool for row in rows) - {row.tool for row in rows if row.state == "not compared"}
+
+
 def second(found: Iterable[Sequence[Reading]]) -> dict[str, str]:
     """By tool what its grade has to say of a second reading; nothing for a tool without rules to compare."""
     of: dict[str, list[Sequence[Reading]]] = {}

@@ -17,7 +17,7 @@ asked about the other sentences only; tests and proof treat the whole as any gua
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -345,6 +345,7 @@ def kept_apart(
     toolbox: Toolbox,
     others: Sequence[LLM] = (),
     assumed: Assumed = NOTHING,
+    compared: Collection[str] = (),
 ) -> tuple[Draft, ...]:
     """The drafts, each with a finding where its first source and its rules decided a call differently.
 
@@ -352,9 +353,11 @@ def kept_apart(
     the two stands, and not which is right.  So the first disagreement stays, with its values, and the guard is *tested*
     at most until a person decides, unless one of the `others`, who is shown the same sentences and nothing of the
     rules, code or tests, wrote at first what the rules say, on all values that tell the two apart.  Nobody else is
-    asked where the first source agreed.
+    asked where the first source agreed, and of no tool that was `compared` before, by sources that were blind also to
+    what the rules read (`reading`).
     """
-    apart = {draft.contract.tool: shown for draft in drafts if (shown := disagreement(draft)) is not None}
+    late = [draft for draft in drafts if draft.contract.tool not in compared]
+    apart = {draft.contract.tool: shown for draft in late if (shown := disagreement(draft)) is not None}
     required = [draft.contract for draft in drafts if draft.contract.tool in apart]
     confirmed = set[str]()
     for other in others:
