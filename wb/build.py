@@ -236,11 +236,11 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     Raises:
         ValueError: the model is "offline", which is asked nothing, or a setting cannot be read.
     """
-    from wb.guards import scenes, synthesis
+    from wb.guards import reading, scenes, synthesis
     from wb.models import client, embeddings
     from wb.models.client import Forecast
     from wb.offline import engine, reader
-    from wb.rules import edits, extract, items, mapper, refine, rereading, vagueness
+    from wb.rules import edits, extract, items, mapper, refine, rereading, rule, vagueness
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
@@ -277,7 +277,9 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
             mapper.mapped(source, classed.accounts, llm, rounds=rounds, edits=edits.load(edits.place(place), source))
         required = contract.contracts(box, ruleset)
         told = {c.tool: synthesis.concerning(c, ruleset, clauses, first) for c in required}
-        synthesis.write(required, told, box, llm)
+        kept, asking = sentences.refined(classed.accounts, ruleset), rule.asking(source, ruleset)
+        mapped = items.items(source, kept)
+        reading.first(required, told, [llm], asking, ruleset, mapped=mapped, accounts=kept, clauses=clauses)
         if rounds := int(given["05"]["example_rounds"]):
             scenes.written(items.items(source, classed.accounts), box, llm, rounds=rounds)
     return asked
