@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +14,13 @@ from wb.domain.policy import Clause
 from wb.domain.tools import parse
 from wb.guards import contract, evidence, reading, runtime, synthesis, toolguard
 from wb.logic import cel, semantics
+from wb.logic.formula import Always, And, Implies, Not
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
 from wb.offline import engine
+from wb.rules import items, rule, rulefile, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 
@@ -240,3 +243,42 @@ def test_the_seal_binds_what_a_second_reading_says() -> None:
     assert kept == guard and kept.second
     (forged,) = evidence.from_rows([row | {"second": "a second reading agrees on 9 of 9"}], [draft.contract], rules, {})
     assert "its seal is not one of this key" in forged.reason
+
+
+BOATS = Path(__file__).parent / "fixtures" / "boats"  # read by three blind models, its first sources written by one
+
+
+class Recorded:
+    """The model that wrote the first sources of the boat house."""
+
+    name = "recorded"
+
+    def __init__(self, rows: list[dict]) -> None:
+        self.rows = {(row["tool"], *row["sentences"]): row for row in rows}
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+        row = self.rows[inputs["tool"]["name"], *(one["text"] for one in inputs["sentences"])]
+        return Reply({"code": row["source"], "uncovered": row["uncovered"]}, Usage(), None, self.name)
+
+
+def test_a_models_sources_agree_with_what_models_read_and_with_no_rule_that_is_reversed_or_left_out() -> None:
+    kept = json.loads((BOATS / "read.json").read_text("utf-8"))
+    rules, accounts = rulefile.from_json(kept["rules"]), sentences.from_json(kept["sentences"])
+    source = rule.asking(documents.load(BOATS), rules)
+    mapped, clauses = items.items(source, accounts), documents.from_json(kept["clauses"])
+
+    def states(*changed: Rule) -> list[str]:
+        ruleset = replace(rules, rules=changed)
+        required = contract.contracts(source.toolbox, ruleset)
+        more = {"mapped": mapped, "accounts": accounts, "clauses": clauses}
+        return [rows[0].state for rows in reading.first(required, {}, [LLM(model)], source, ruleset, **more)[1]]
+
+    model = Recorded(kept["sources"])
+    assert states(*rules.rules) == ["agrees"] * 9
+    for one in rules.rules:
+        body = one.formula.body
+        turned = Not(And(body.body.left, Not(body.body.right))) if isinstance(body, Not) else None
+        turned = turned or Implies(body.left, Not(body.right))
+        wrong = replace(one, formula=Always(turned))
+        assert "differs" in states(*(wrong if each is one else each for each in rules.rules)), one.text
+        assert "differs" in states(*(each for each in rules.rules if each is not one)), one.text
