@@ -38,7 +38,7 @@ def guards(
     untested, without and with what a person answered.  A tool without a candidate is denied."""
     first = {str(row["tool"]): str(row["attempts"][0]["source"]) for row in rows if row.get("attempts")}
     written = [(c, first[c.tool]) for c in required if c.tool in first]
-    bare = [_untested(c, synthesis.without(source, c)) for c, source in written]
+    bare = [_untested(synthesis.rest(c), synthesis.without(source, c)) for c, source in written]
     whole = [_untested(c, source) for c, source in written]
     accepted = frozenset({"tested"})
     return (
