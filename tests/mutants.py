@@ -84,6 +84,7 @@ FIRST = {
     "domain/sources": "sources toolfile inline sdk",
     "domain/toolfile": "toolfile sources",
     "domain/tools": "tool lookups_declared validation physical",
+    "guards/branches": "planted_guards scenes",
     "guards/faults": "contract examples",
     "domain/visible": "visible document",
     "domain/yamltext": "yamltext rulefile decisions toolfile",

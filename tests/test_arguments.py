@@ -49,19 +49,18 @@ def known(name: str, value: object, quotation: str) -> bool:
         (True, "I will rent", True),
         (True, "I will not rent", False),
         (None, "I will rent", False),
-        (["Ada", 3], "3 days I", False),
-        ([3], "for 3 days", True),
-        ([3, 4], "for 3 days", False),
+        (["Ada"], "to Ada", False),  # nothing shows that a list is whole
         ([], "for 3 days", False),
-        ({"length": 12.5}, "12.5 m", True),
-        ({"length": 12.5, "to": "Bob"}, "of 12.5 m to Ada", False),
+        ({"length": 12.5}, "12.5 m", False),
     ],
 )
 def test_a_value_counts_if_its_words_were_said_and_hold_it(value, quotation, fits):
     assert known("x", value, quotation) is fits
 
 
-@pytest.mark.parametrize("words", ["1,000 crowns", "1.000 crowns", "v3", "3rd", "2026-11-28 1.2.3"])
+@pytest.mark.parametrize(
+    "words", ["1,000 crowns", "1.000 crowns", "1 000 000", "1'000", "1’000", "−3", "v3", "3rd", "2026-11-28 1.2.3"]
+)
 def test_a_number_with_other_signs_in_it_is_none(words):
     assert not any(holds(words, number) for number in (0, 1, 3, 28, 1000, 2, 1.2, -11))
 
@@ -74,6 +73,7 @@ def test_what_is_told_twice_is_not_known():
 @given(st.integers(-(10**6), 10**6), st.text(st.characters(codec="ascii"), max_size=20))
 def test_a_number_is_held_by_words_that_have_it_in_digits(value, around):
     assert holds(f"{value}", value) and holds(f"so {value} it is", value)
+    assert holds(f"{2**53 + 1}", 2**53 + 1) and not holds(f"{2**53 + 1}", 2**53)
     if not re.search(r"\d", around):
         assert not holds(around, value)
 

@@ -138,7 +138,9 @@ def test_a_reversed_contract_stays_a_finding_although_the_guard_was_turned_round
     values = dict(read.arguments)
     assert set(values) == {"length"} and read.allowed is (values["length"] <= 60), "values on which both part"
     turned = settled(draft, author)
-    assert turned.passed == ("language", "tests", "branches") and "length <= 60" in turned.source, "the repair fits the contract"
+    assert turned.passed == ("language", "tests", "branches") and "length <= 60" in turned.source, (
+        "the repair fits the contract"
+    )
     guard = synthesis.guarded(replace(turned, passed=(*turned.passed, synthesis.PROOF)))
     assert guard.grade == "tested" and guard.reason.startswith(runtime.UNSETTLED)
     assert f"length={values['length']}" in guard.reason and "differs on 1" in guard.second

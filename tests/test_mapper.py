@@ -500,7 +500,7 @@ def test_an_edit_of_what_stands_in_two_places_is_of_the_item_that_has_one_of_the
     text = f"# A\n\n## Lending a saw\n\n{said}\n\n## Selling a saw\n\n{said}\n"
     policy, told = accounts(text, box(tool("lend_saw", "Lend a saw."), tool("sell_saw", "Sell a saw.")))
     about = iter((("lend_saw",), ("sell_saw",)))
-    told = [replace(one, cls="open", tools=next(about)) if one.text == said else one for one in told]
+    told = [replace(one, cls="open", tools=next(about), unknown=False) if one.text == said else one for one in told]
     read = items.items(policy, told)
     assert [len(one.references) for one in read] == [1, 1]
     own = f"items:\n  - {{tool: sell_saw, item: '{read[1].name}', words: ['{said}'], act: drop, why: sold clean}}\n"

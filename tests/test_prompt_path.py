@@ -137,9 +137,9 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         ["lend_item", "reserve_room"],
     ]
     (lent,) = walk.recognised[0].steps[0].calls
-    assert lent.arguments == {"items": ("atlas",)} and "lend_item by scripted: items “lend the atlas”" in (
+    assert lent.arguments == {"restricted": False} and "lend_item by scripted: restricted “lend the atlas”" in (
         walk.recognised[0].reason
-    )
+    ), "nothing shows that the list of items is whole"
     assert walk.recognised[1].steps[0].calls[0].arguments is None, "nothing tells which loan"
     decisions = {name: [verdict.decision for verdict in verdicts] for name, verdicts in walk.verdicts.items()}
     assert decisions == {

@@ -18,6 +18,7 @@ unless it stands in brackets.  The tools check what a service would, and no rule
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonata
 import pydantic
 
 from wb.domain import jsonl, schema, toolfile, tools
@@ -35,6 +35,10 @@ from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Refused, Validator
 
+_LIMIT = sys.getrecursionlimit()
+import jsonata  # noqa: E402  it raises that limit for the whole process, in which others rely on it
+
+sys.setrecursionlimit(_LIMIT)
 FILE, DATABASE, TOOLS = "service.yaml", "database.json", "tools.json"
 LONGEST_MS, DEEPEST = 2000, 300  # of an expression
 GONE = ("now", "millis", "random", "shuffle")  # functions of JSONata

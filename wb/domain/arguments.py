@@ -1,11 +1,12 @@
 """The arguments of a call that an agent speaks of in free text: typed, and each with the words that tell it.
 
-VeriGuard extracts the arguments of its policy function from the agent's output by a model (Sec. 3.3.1), outside of what
-it proves (SPEC section 4, x).  Here a value counts as far as it can be checked: its type is the tool's, its quotation
-stands in one text of the agent word for word, and the value itself stands in the quotation: a text as it is written,
-a number in digits, of a list or an object each of its parts.  Of a truth the quotation alone is checked.  Anything else
-is not known, which decides nothing, and an argument that is not named is not known either (`values.Partly`).  That the
-words mean so is trusted, and each is named in the reason of the verdict.
+VeriGuard extracts the arguments of its policy function from the agent's output by a model (Sec. 3.3.1), outside of
+what it proves (SPEC section 4, x). Here a value counts as far as it can be checked: its type is the tool's, its
+quotation stands in one text of the agent word for word, and the value itself stands in the quotation: a text as it
+is written, a number in digits. Of a truth the quotation alone is checked, and that a word beside a number makes it
+another one ("5 million") is not seen. Lists and objects are not known, for nothing shows that they are whole.
+Anything else is not known, which decides nothing, and an argument that is not named is not known either
+(`values.Partly`). That the words mean so is trusted, and each is named in the reason of the verdict.
 """
 
 from __future__ import annotations
@@ -24,10 +25,8 @@ from wb.logic.values import Partly
 if TYPE_CHECKING:
     from wb.models.client import LLM
 
-NUMBER = (
-    re.compile(  # in digits; one with other signs in it, as a date, a range or 1,000, which may be a thousand, is none
-        r"(?<![\w.,/:-])[-+]?\d+(?:\.(?!\d{3}(?!\d))\d+)?(?!\w|[.,/:-]\d)"
-    )
+NUMBER = re.compile(  # in digits; one with other signs in it is none, as a date, a range, 1,000, 1.000 or 1 000
+    r"(?<![\w.,/:'’−-])(?<!\d\s)[-+]?\d+(?:\.(?!\d{3}(?!\d))\d+)?(?!\w|[.,/:'’-]\d|\s\d)"
 )
 
 
@@ -116,18 +115,16 @@ def quoted(given: Iterable[Argument], texts: Sequence[str]) -> Partly:
 
 
 def holds(words: str, value: Value) -> bool:
-    """Whether each text and number of a value stands in the words; letters may be large or small."""
+    """Whether a text or number stands in the words; letters may be large or small."""
     match value:
         case None:
             return False
         case bool():
             return True
         case int() | float():
-            return any(float(digits) == value for digits in NUMBER.findall(words))
+            return any((float if "." in digits else int)(digits) == value for digits in NUMBER.findall(words))
         case str():
             text = " ".join(value.split())
             return bool(text) and stands(text.casefold(), f" {words.casefold()} ")
-        case list() | tuple():
-            return bool(value) and all(holds(words, one) for one in value)
         case _:
-            return bool(value) and all(holds(words, one) for one in value.values())
+            return False  # nothing shows that a list or an object is whole
