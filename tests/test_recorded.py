@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wb.bench import compare, evaluate, mind2web, recorded
 from wb.bench.recorded import Judged, RunsError
-from wb.domain import events, judging, session
+from wb.domain import events, judging, session, tools
 from wb.domain.events import EventError, Observation, Recognition
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
@@ -318,6 +318,21 @@ def test_a_labelled_call_is_learned_with_what_was_done_before_it() -> None:
         ["look", "pay"],
         ["look", "pay"],
     ]
+
+
+def test_what_a_result_tells_of_the_state_is_learned_with_a_call_as_it_is_judged() -> None:
+    """A field from a result, in learning as where the run is judged: 04 and 07 see one state."""
+    weight = {"name": "grams", "type": "integer", "from": {"result": "weigh", "path": "grams"}}
+    box = tools.parse(json.dumps({"tools": [{"name": "weigh"}, {"name": "fly"}], "state": [weight]}))
+    lines = [
+        call("fly", label="deny"),
+        call("weigh"),
+        {"run": "a", "result": {"grams": 900}},
+        call("fly", label="allow"),
+    ]
+    (run,) = events.loads(text(*lines))
+    assert [dict(t.steps[-1].state) for t in recorded.labelled([run], box)] == [{}, {"grams": 900}]
+    assert [dict(t.steps[-1].state) for t in recorded.labelled([run])] == [{}, {}], "without a toolbox nothing says so"
 
 
 def test_a_baseline_sees_the_words_the_call_and_the_state() -> None:

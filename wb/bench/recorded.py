@@ -44,6 +44,7 @@ from wb.models.client import LLM
 from wb.rules.rule import RuleSet
 
 ANSWER_S = 600.0  # for one answer about a recorded conversation, in which nobody waits
+EMPTY = Toolbox()
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
 Split = Literal["learning", "held out"]
 SPLITS: tuple[Split, Split] = ("learning", "held out")
@@ -238,7 +239,7 @@ def learning(
     if not runs:
         split = "tuned" if side == "learning" else "other"
         return mind2web.of_cases(mind2web.of_policy(policy, split).cases, toolbox, llm)
-    return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == side))
+    return Labelled(labelled((run for run in read(runs) if part(run.id, seed) == side), toolbox))
 
 
 def part(run: str, seed: int = 0) -> Split:
@@ -254,12 +255,13 @@ def halved(some: Labelled, seed: int = 0) -> tuple[Labelled, tuple[Trace, ...]]:
     return replace(some, traces=kept), others
 
 
-def labelled(runs: Iterable[Run]) -> tuple[Trace, ...]:
+def labelled(runs: Iterable[Run], toolbox: Toolbox = EMPTY) -> tuple[Trace, ...]:
     """Every labelled call as a trace that ends with it, for learning.
 
     The steps before it hold what was executed; a call without a result counts as executed unless it is to be denied.
+    State fields with a source in the toolbox are what a session knows of them there: from results, answers and words.
     """
-    return tuple(trace for run in runs for trace in _labelled(run))
+    return tuple(trace for run in runs for trace in _labelled(run, toolbox))
 
 
 def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
@@ -303,8 +305,9 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
                 number += 1
 
 
-def _labelled(run: Run) -> Iterator[Trace]:
-    ideal, number = _Echo(_Untyped()), 0
+def _labelled(run: Run, toolbox: Toolbox) -> Iterator[Trace]:
+    sourced = frozenset(one.name for one in toolbox.state if one.source is not None)
+    ideal, number = _Echo(_Untyped(toolbox), lambda tool, before=(): sourced), 0
     session = Session(ideal, run=run.id)
     for event in _told_at_once(run):
         if isinstance(event.what, Observation):
@@ -336,9 +339,10 @@ def _told_at_once(run: Run) -> Iterator[Event]:
 
 
 class _Untyped:
-    """A validator that takes every call and state as it is."""
+    """A validator that takes every call and state as it is; `toolbox` says where state fields come from."""
 
-    toolbox = Toolbox()
+    def __init__(self, toolbox: Toolbox) -> None:
+        self.toolbox, self.one = toolbox, Validator(toolbox).one  # what a source gives has the type that is declared
 
     def call(self, tool: str, arguments: Mapping[str, Value]) -> Call:
         return Call(tool, arguments)
