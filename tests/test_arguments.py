@@ -17,7 +17,7 @@ from wb.domain.arguments import Argument, holds, quoted
 from wb.domain.events import Observation
 from wb.logic import cel, evaluation
 from wb.logic.syntax import parse
-from wb.logic.values import UNKNOWN, Partly
+from wb.logic.values import UNKNOWN, PartialArguments
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -90,7 +90,7 @@ def test_nothing_is_known_of_words_that_nobody_said(quotation, said):
 )
 def test_an_argument_that_is_not_named_is_not_known_where_a_dict_says_that_it_is_not_there(test, value):
     read = evaluation.reading(cel.parse(test))
-    assert read({}, Partly(days=3)) is (None if value is UNKNOWN else value)
+    assert read({}, PartialArguments(days=3)) is (None if value is UNKNOWN else value)
     assert read({}, {"days": 3}) is (None if "note ==" in test else "days" in test)
 
 
@@ -164,8 +164,8 @@ def test_too_long_a_rent_is_denied_by_its_words():
 
 
 def test_a_reply_that_fails_and_a_tool_without_parameters_tell_nothing():
-    spoken = arguments.Spoken(tools.Tool("ring"), *TEXTS)
+    spoken = arguments.Mention(tools.Tool("ring"), *TEXTS)
     engine = Scripted({"arguments": 1})
-    assert arguments.extracted([spoken], LLM(engine)) == [arguments.Told()] and engine.asked == []
+    assert arguments.extracted([spoken], LLM(engine)) == [arguments.Extraction()] and engine.asked == []
     (tool,) = tools.parse(json.dumps(TOOLS)).tools
-    assert arguments.extracted([arguments.Spoken(tool, *TEXTS)], LLM(engine)) == [arguments.Told()]
+    assert arguments.extracted([arguments.Mention(tool, *TEXTS)], LLM(engine)) == [arguments.Extraction()]

@@ -84,7 +84,7 @@ def test_what_is_looked_up_is_what_is_inferred_and_the_enumeration():
         c, _, likely, left = case(rng)
         rules = (*c.rules, *c.laws)
         machines, places = circuit.automata(rules), {rule.id: i for i, rule in enumerate(rules)}
-        ready, at = circuit.Ready(c, machines, places, left), (circuit.START,) * len(rules)
+        ready, at = circuit.Compiled(c, machines, places, left), (circuit.START,) * len(rules)
         names = sorted({name for rule in rules for name in rule.predicates} - {"act"})
         for dark in (0.0, 0.0, 0.2):
             evidence = {name: None if rng.random() < dark else rng.random() < 0.7 for name in names}
@@ -107,7 +107,7 @@ def test_what_is_looked_up_is_of_where_each_automaton_is():
     ]
     c, rng, differ = ruled(*texts, weights=(1.0, 0.5, HARD, 0.3, 2.0, 1.0)), random.Random(3), set()
     machines, places = circuit.automata(c.rules), {rule.id: i for i, rule in enumerate(c.rules)}
-    ready = circuit.Ready(c, machines, places)
+    ready = circuit.Compiled(c, machines, places)
     for _ in range(60):
         at = [circuit.START] * len(c.rules)
         for _ in range(6):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from test_recall import JUDGED, SAMPLES
 
 from wb.bench import recall, strategies, tables
+from wb.domain.session import STRATEGIES
 
 DECISIONS = ("allow", "deny", "undecided")
 RAN = [one for one in SAMPLES if one.calls]
@@ -74,3 +75,7 @@ def test_they_stand_beside_no_guard_among_the_tables():
     rows = tables.tables(SAMPLES, {"g": JUDGED})["strategies"]
     free = next(row for row in rows if row["method"] == tables.NO_GUARD)
     assert (free["ASR from"], free["ASR to"], free["refused"]) == (1, 1, 0) and len(rows) == 6
+
+
+def test_every_strategy_of_enforcement_has_a_row():
+    assert {name for row in strategies.STRATEGIES for name in row.split(", ")} == {*STRATEGIES}

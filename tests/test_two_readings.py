@@ -8,8 +8,9 @@ import pytest
 from test_veriguard import BOOK, RIGHT, TOOLS, WRONG
 
 from wb.domain.policy import Clause
-from wb.guards import contract, runtime, synthesis, toolguard
-from wb.guards.synthesis import APART, Attempt, Draft
+from wb.guards import contract, reading, runtime, synthesis, toolguard
+from wb.guards.reading import APART
+from wb.guards.synthesis import Attempt, Draft
 from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -38,7 +39,7 @@ def settled(*sources: str, others: tuple[Author, ...] = ()) -> Draft:
     author = LLM(Author(*sources))
     first = synthesis.write([BOOK], SAID, TOOLS, author)
     drafts = synthesis.synthesise(first, synthesis.reviser(SAID, author), max_rounds=len(sources) - 1)
-    (draft,) = synthesis.kept_apart(drafts, SAID, TOOLS, [LLM(one) for one in others])
+    (draft,) = reading.kept_apart(drafts, SAID, TOOLS, [LLM(one) for one in others])
     return draft
 
 
@@ -84,7 +85,7 @@ def test_a_reversed_contract_does_not_turn_right_code_into_its_opposite_unseen()
     first = synthesis.write([required], SAID, box, author)
     drafts = synthesis.synthesise(first, synthesis.reviser(SAID, author), max_rounds=1)
     assert not drafts[0].complaints and drafts[0].source == turned, "it fits the contract now"
-    (draft,) = synthesis.kept_apart(drafts, SAID, box)
+    (draft,) = reading.kept_apart(drafts, SAID, box)
     assert draft.findings and graded(draft).grade == "tested"
 
 
@@ -131,4 +132,4 @@ def test_it_is_a_question_about_its_sentences() -> None:
 def test_code_that_never_ran_is_no_reading() -> None:
     draft = settled("no code", RIGHT)
     assert draft.findings == () and graded(draft).grade == "proved"
-    assert synthesis.disagreement(Draft(BOOK, (Attempt(RIGHT),))) is None
+    assert reading.disagreement(Draft(BOOK, (Attempt(RIGHT),))) is None

@@ -67,7 +67,7 @@ def closed_form() -> None:
     )
     of, machines = Circuit("act", rules, (1.0,) * RULES), circuit.automata(rules)
     places, rng = {rule.id: i for i, rule in enumerate(rules)}, random.Random(1)
-    ready, at = circuit.Ready(of, machines, places), (circuit.START,) * RULES
+    ready, at = circuit.Compiled(of, machines, places), (circuit.START,) * RULES
     steps = [{name: rng.random() < 0.9 for name in names} for _ in range(500)]
 
     def apart(step: dict) -> circuit.Inference:

@@ -34,7 +34,7 @@ from test_loops import guard as of_lists
 from wb.domain import policy as documents
 from wb.domain.tools import Toolbox
 from wb.guards import contract as contracts
-from wb.guards import evidence, nagini, runtime, scenes, synthesis, veriguard
+from wb.guards import evidence, nagini, reading, runtime, scenes, synthesis, veriguard
 from wb.guards.contract import Contract
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Attempt, Complaint, Draft
@@ -119,7 +119,7 @@ def tested(every: Sequence[Case]) -> list[tuple[Draft, Outcome]]:
     """Each guard after stage 05, with what was found there."""
     drafts = [Draft(case.contract, (Attempt(case.source),)) for case in every]
     drafts = synthesis.synthesise(drafts, fitting, checks=synthesis.checks(), max_rounds=1)
-    drafts = [one for draft in drafts for one in synthesis.kept_apart([draft], {}, Toolbox(()))]
+    drafts = [one for draft in drafts for one in reading.kept_apart([draft], {}, Toolbox(()))]
     return [
         (draft, outcome(case, draft, draft.attempts[0].complaints)) for case, draft in zip(every, drafts, strict=True)
     ]

@@ -6,7 +6,7 @@ quotation stands in one text of the agent word for word, and the value itself st
 is written, a number in digits. Of a truth the quotation alone is checked, and that a word beside a number makes it
 another one ("5 million") is not seen. Lists and objects are not known, for nothing shows that they are whole.
 Anything else is not known, which decides nothing, and an argument that is not named is not known either
-(`values.Partly`). That the words mean so is trusted, and each is named in the reason of the verdict.
+(`values.PartialArguments`). That the words mean so is trusted, and each is named in the reason of the verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pydantic
 from wb.domain.answers import stands
 from wb.domain.tools import Tool
 from wb.domain.trace import Value
-from wb.logic.values import Partly
+from wb.logic.values import PartialArguments
 
 if TYPE_CHECKING:
     from wb.models.client import LLM
@@ -48,7 +48,7 @@ class Arguments(pydantic.BaseModel):
     arguments: list[Argument]
 
 
-class Spoken(NamedTuple):
+class Mention(NamedTuple):
     """A tool that an agent speaks of, and its texts: what it is about to do, and what it said."""
 
     tool: Tool
@@ -56,14 +56,14 @@ class Spoken(NamedTuple):
     agent_output: str
 
 
-class Told(NamedTuple):
+class Extraction(NamedTuple):
     """The arguments that are known, None where none is, and what says so, for the reason of a verdict."""
 
-    arguments: Partly | None = None
+    arguments: PartialArguments | None = None
     by: str = ""
 
 
-def extracted(turns: Sequence[Spoken], llm: LLM) -> list[Told]:
+def extracted(turns: Sequence[Mention], llm: LLM) -> list[Extraction]:
     """What each turn tells of its tool's arguments (prompt `extract_arguments`), in order: a query for each that has
     parameters.  A reply that fails, or says a thing twice, tells nothing."""
     asked = [turn for turn in turns if turn.tool.arguments]
@@ -85,23 +85,25 @@ def extracted(turns: Sequence[Spoken], llm: LLM) -> list[Told]:
         if asked
         else ()
     )
-    return [_told(turn, next(replies), llm.engine.name) if turn.tool.arguments else Told() for turn in turns]
+    return [
+        _extraction(turn, next(replies), llm.engine.name) if turn.tool.arguments else Extraction() for turn in turns
+    ]
 
 
-def _told(turn: Spoken, reply: object, by: str) -> Told:
+def _extraction(turn: Mention, reply: object, by: str) -> Extraction:
     if not isinstance(reply, Arguments):
-        return Told()
+        return Extraction()
     known = quoted(reply.arguments, (turn.target_action, turn.agent_output))
     said = ", ".join(f"{one.name} “{one.quotation}”" for one in reply.arguments if one.name in known)
-    return Told(known, f"arguments of {turn.tool.name} by {by}: {said}") if known else Told()
+    return Extraction(known, f"arguments of {turn.tool.name} by {by}: {said}") if known else Extraction()
 
 
-def quoted(given: Iterable[Argument], texts: Sequence[str]) -> Partly:
+def quoted(given: Iterable[Argument], texts: Sequence[str]) -> PartialArguments:
     """The arguments whose words stand in one of the texts, and whose values stand in their words."""
     rows = list(given)
     names = [one.name for one in rows]
     whole = [f" {' '.join(text.split())} " for text in texts]
-    found = Partly()
+    found = PartialArguments()
     for one in rows:
         words = " ".join(one.quotation.split())
         if (

@@ -448,7 +448,7 @@ def _with_arguments(
     tools = {tool.name: tool for tool in toolbox.tools}
     named = [dict.fromkeys(call.tool for step in one.steps for call in step.calls) for one in found]
     turns = [
-        arguments.Spoken(tools[name], o.target_action, o.agent_output)
+        arguments.Mention(tools[name], o.target_action, o.agent_output)
         for names, o in zip(named, observations, strict=True)
         for name in names
     ]

@@ -17,7 +17,7 @@ from wb.domain import schema
 from wb.domain.schema import Unfit, got
 from wb.domain.tools import Field, Tool, Toolbox, enumerations
 from wb.domain.trace import Call, Step, Trace, Value
-from wb.logic.values import Partly
+from wb.logic.values import PartialArguments
 
 
 class Refused(NamedTuple):
@@ -103,8 +103,10 @@ class Validator:
         """A call of a step; nothing is required of arguments that nobody told."""
         if call.arguments is None and type(call.tool) is str:
             return Call(call.tool)
-        if type(call.arguments) is Partly and type(call.tool) is str:
-            return Call(call.tool, Partly(self._fitting(call.tool, dict(call.arguments)).call.arguments or {}))
+        if type(call.arguments) is PartialArguments and type(call.tool) is str:
+            return Call(
+                call.tool, PartialArguments(self._fitting(call.tool, dict(call.arguments)).call.arguments or {})
+            )
         return self.call(call.tool, call.arguments)
 
     def trace(self, trace: Trace) -> tuple[Trace, str]:

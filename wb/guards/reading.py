@@ -15,7 +15,7 @@ read is compared too, but is no second reading (SPEC, on VeriGuard u: what a rep
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
@@ -29,14 +29,17 @@ from wb.guards.parts import Part
 from wb.guards.sandbox import Argument, TooMany, UnsafeSource
 from wb.guards.synthesis import (
     NOTHING,
+    TESTED,
     UNABLE,
     UNANSWERED,
     Assumed,
     Attempt,
+    Complaint,
     Draft,
     GuardCode,
     alone,
     authored,
+    checked,
     joined,
     rest,
     sources,
@@ -450,6 +453,62 @@ def _carried(required: Contract, one: Asked, read: Reading, ruleset: RuleSet) ->
     rename = _Renamed({name: names[name] for name in read})
     function.body = [rename.visit(statement) for statement in function.body]
     return f"{required.signature}\n{_body(function)}"
+
+
+# ---- code that was first written with the contract's parameters in view ---------------------------------------------
+
+
+APART = "its code, as first written from the sentences, and its rules were two readings:"
+
+
+def kept_apart(
+    drafts: Sequence[Draft],
+    sentences: Mapping[str, Sequence[Clause]],
+    toolbox: Toolbox,
+    others: Sequence[LLM] = (),
+    assumed: Assumed = NOTHING,
+    compared: Collection[str] = (),
+) -> tuple[Draft, ...]:
+    """The drafts, each with a finding where its first source and its rules decided a call differently.
+
+    Code and contract are two readings of the sentences only until the code is made to fit: a repair settles which of
+    the two stands, and not which is right.  So the first disagreement stays, with its values, and the guard is *tested*
+    at most until a person decides, unless one of the `others`, who is shown the same sentences and nothing of the
+    rules, code or tests, wrote at first what the rules say, on all values that tell the two apart.  Nobody else is
+    asked where the first source agreed, and of no tool that was `compared` before, by sources that were blind also to
+    what the rules read.
+    """
+    late = [draft for draft in drafts if draft.contract.tool not in compared]
+    apart = {draft.contract.tool: shown for draft in late if (shown := disagreement(draft)) is not None}
+    required = [draft.contract for draft in drafts if draft.contract.tool in apart]
+    confirmed = set[str]()
+    for other in others:
+        asked = [contract for contract in required if contract.tool not in confirmed]
+        written = write(asked, sentences, toolbox, other, assumed) if asked else ()
+        confirmed |= {one.contract.tool for one in checked(written, TESTED) if agrees(one)}
+    return tuple(
+        replace(draft, findings=(*draft.findings, f"{APART} {_in_words(apart[tool])}"))
+        if (tool := draft.contract.tool) in apart and tool not in confirmed
+        else draft
+        for draft in drafts
+    )
+
+
+def disagreement(draft: Draft) -> Complaint | None:
+    """The first call that the first source of a draft decided otherwise than its rules; None where there is none, or
+    where it was no guard that could be run."""
+    found = (c for c in draft.attempts[0].complaints if c.arguments and c.allowed is not None)
+    return next(found, None) if authored(draft.contract) else None
+
+
+def agrees(draft: Draft) -> bool:
+    """Whether a source that was checked decides as its rules do, and its author says nothing against it."""
+    return not draft.complaints and not draft.dissent
+
+
+def _in_words(shown: Complaint) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in shown.arguments)
+    return f"at {values} the rules {'allow' if shown.allowed else 'deny'}, and the code did not"
 
 
 def counted(found: Iterable[Sequence[Reading]]) -> dict[str, int]:

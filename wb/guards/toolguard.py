@@ -18,10 +18,10 @@ from wb.guards.contract import Contract
 from wb.guards.evidence import Open
 from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
-from wb.guards.reading import Reading, finding
+from wb.guards.reading import APART, Reading, finding
 from wb.guards.sandbox import UnsafeSource
 from wb.guards.scenes import Tried
-from wb.guards.synthesis import APART, SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
+from wb.guards.synthesis import SILENT, UNABLE, Attempt, Draft, Settle, guarded, reviser, write
 from wb.models.client import LLM
 from wb.rules import questions as asked
 from wb.rules.items import Item

@@ -140,7 +140,7 @@ def _path(names: tuple[str, ...]) -> Read:
 
     def given(state: object, call: object) -> object:
         try:
-            return call.get(first) if type(call) is dict or type(call) is V.Partly else None
+            return call.get(first) if type(call) is dict or type(call) is V.PartialArguments else None
         except Exception:
             return None
 
@@ -393,7 +393,7 @@ def _deep(names: tuple[str, ...]) -> Read:
     def read(state: object, call: object) -> object:
         value: object = state if root == "state" else call
         try:
-            named = type(value) is dict or type(value) is V.Partly
+            named = type(value) is dict or type(value) is V.PartialArguments
             value = value.get(first, V.UNKNOWN) if named else V.UNKNOWN
             for name in deeper:
                 value = value.get(name, V.UNKNOWN) if type(value) is dict else V.UNKNOWN

@@ -33,7 +33,7 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
-class Partly(dict):
+class PartialArguments(dict):
     """The arguments of a call of which those that it does not name are not known, where a plain dict says that they
     are not there: what a turn in free text was found to say.  Its parts are read; `has` of another one is unknown."""
 

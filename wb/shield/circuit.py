@@ -474,9 +474,9 @@ def _closed(apart: Sequence[tuple[str, float, int]]) -> Inference:
     return Inference(value, value, "decisive" if apart else "indecisive", violated)
 
 
-class Ready:
-    """A circuit made ready: how each rule fares is looked up by where its automaton is and by what is true and what is
-    not known of its predicates, as numbers, and worked out (`faring`) the first time.
+class Compiled:
+    """A circuit compiled to tables: how each rule fares is looked up by where its automaton is and by what is true and
+    what is not known of its predicates, as numbers, and worked out (`faring`) the first time.
 
     `places` say where in `at` each rule's states stand; `left` as of `faring`.
     """

@@ -84,7 +84,7 @@ class Shield:
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     does: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     places: Mapping[str, int] = field(init=False, repr=False, compare=False)
-    ready: Mapping[tuple[str, str], circuit.Ready] = field(init=False, repr=False, compare=False)
+    compiled: Mapping[tuple[str, str], circuit.Compiled] = field(init=False, repr=False, compare=False)
     hard: frozenset[str] = field(init=False, repr=False, compare=False)
     strict: frozenset[str] = field(init=False, repr=False, compare=False)  # acts whose circuits have hard rules
     looks_back: bool = field(init=False, repr=False, compare=False)
@@ -127,8 +127,8 @@ class Shield:
             _minded=heeded(self.predicates),
         )
         vars(self)["_reads"] = self._needed(known, spoken)
-        vars(self)["ready"] = {
-            (action, tool): circuit.Ready(c, machines, places, left if action in left else {})
+        vars(self)["compiled"] = {
+            (action, tool): circuit.Compiled(c, machines, places, left if action in left else {})
             for tool, actions in self.does.items()
             for left in [_left(self.made.get(tool, ()), ())]
             for action in actions
@@ -429,9 +429,9 @@ class ShieldWatch:
     def _circuit(
         self, c: Circuit, told: Mapping[str, bool | None], step: Step, likely: Mapping[str, float] = circuit.NONE
     ) -> Inference:
-        ready = self.shield.ready.get((c.action, step.calls[-1].tool)) if len(step.calls) == 1 else None
-        if ready:
-            return ready.infer(self._at, told, likely)
+        compiled = self.shield.compiled.get((c.action, step.calls[-1].tool)) if len(step.calls) == 1 else None
+        if compiled:
+            return compiled.infer(self._at, told, likely)
         fares = {r.id: self.faring(r.id, c.action, told, step) for r in (*c.rules, *c.laws)}
         return circuit.infer(c, fares, likely)
 
