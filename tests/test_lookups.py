@@ -390,6 +390,29 @@ def test_a_bad_result_is_unknown_until_a_good_one_comes() -> None:
     assert known(one)["level"] == "gold"
 
 
+@pytest.mark.parametrize(
+    ("seen", "now", "known_there"),
+    [
+        ({"id": "a"}, {"id": "a"}, True),
+        ({"id": "a"}, {"id": "b"}, False),  # it is of another one
+        ({"id": "a"}, {}, True),  # this call names none
+        ({"id": "a", "page": 1}, {"id": "a", "page": 2}, False),  # whatever the argument is for
+    ],
+)
+def test_a_result_tells_nothing_of_a_call_that_names_another_object(seen: dict, now: dict, known_there: bool) -> None:
+    """Inspect W1, release W2: a field that is the newest result of a tool is of what that call named."""
+    many = {"type": "object", "properties": {"id": {"type": "string"}, "page": {"type": "integer"}}}
+    listed = [{"name": "get", "mutating": False, "parameters": many}, {"name": "post", "parameters": many}]
+    age = {"name": "age", "type": "integer", "from": {"result": "get", "path": "age", "changed_by": []}}
+    one = Session(Spy(validator=Validator(box([age], listed))))
+    one.call("get", seen), one.result({"age": 200})
+    one.call("post", now)
+    assert dict(one.judge.asked[-1].state) == ({"age": 200} if known_there else {})
+    one.call("get", now), one.result({"age": 3})
+    one.call("post", now)
+    assert dict(one.judge.asked[-1].state) == {"age": 3}, "its own result came"
+
+
 def test_a_session_keeps_so_many_objects_and_no_more() -> None:
     one = Session(Spy(), ask=lambda tool, arguments: {"version": 1})
     grown = []

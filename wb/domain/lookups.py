@@ -86,6 +86,7 @@ class _Seen:
     problem: str = ""
     over: int = 0
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
+    arguments: Mapping[str, Value] = field(default_factory=dict)  # of the call whose result it is
 
 
 @dataclass(slots=True, eq=False)
@@ -422,6 +423,7 @@ class Lookups:
         return seen
 
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
+        seen.arguments = arguments
         for one in self._results.get(tool, ()):
             self._result(one, tool, seen)
         key = _key(arguments) if tool in self._seen else None
@@ -570,7 +572,7 @@ class Lookups:
         if kind in ("result", "seen"):
             seen = self._newest.get(one.name)
             called = f"result of {one.source.called}" if kind == "result" else f"page of {of}"
-            why = f"no {called} was seen" if seen is None else self._stale(one, seen, key)
+            why = f"no {called} was seen" if seen is None else self._stale(one, seen, key) or _of_another(seen, call)
         else:
             seen, why = self._looked_up(one, key, state, call)
         if why:
@@ -788,6 +790,15 @@ def _told_by(field: str, about: Mapping[str, Value], found: Any, problem: str) -
         why = why[:200].encode("ascii", "backslashreplace").decode()[:200]
         return events.Answer(field, by=schema.named(by), arguments=about, problem=f"it is not told: {why}")
     return events.Answer(field, found.value, found.quotation, schema.named(by), about)
+
+
+def _of_another(seen: _Seen, call: Call) -> str:
+    """Why a result tells nothing of a call: both have an argument of one name, which names something else in it. A
+    result speaks of what its own call named."""
+    given = call.arguments or {}
+    apart = [n for n, value in seen.arguments.items() if n in given and not schema.same(value, given[n])]
+    told = ", ".join(f"{n} {schema.got(seen.arguments[n])} and not {schema.got(given[n])}" for n in apart)
+    return f"{seen.origin} is of {told}" if apart else ""
 
 
 def _read(value: object, at: int, origin: str) -> _Seen:
