@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_action import Scripted
 
 from wb.domain import arguments, events, tools
-from wb.domain.arguments import Argument, holds, quoted
+from wb.domain.arguments import Argument, quoted
 from wb.domain.events import Observation
 from wb.logic import cel, evaluation
 from wb.logic.syntax import parse
@@ -58,11 +58,51 @@ def test_a_value_counts_if_its_words_were_said_and_hold_it(value, quotation, fit
     assert known("x", value, quotation) is fits
 
 
+def tells(text: str, value: object, quotation: str = "") -> bool:
+    return bool(quoted([Argument(name="x", value=value, quotation=quotation or text)], (text,)))
+
+
 @pytest.mark.parametrize(
-    "words", ["1,000 crowns", "1.000 crowns", "1 000 000", "1'000", "1’000", "−3", "v3", "3rd", "2026-11-28 1.2.3"]
+    "words",
+    [
+        *("1,000 crowns", "1.000 crowns", "1 000 000", "1'000", "1’000", "−3", "v3", "3rd", "2026-11-28 1.2.3"),
+        *("10–90 days", "–5", "- 5", "– 5", "10^6", "9/90", "3%", "3 - 5", "28:30"),
+    ],
 )
 def test_a_number_with_other_signs_in_it_is_none(words):
-    assert not any(holds(words, number) for number in (0, 1, 3, 28, 1000, 2, 1.2, -11))
+    assert not any(tells(words, n) for n in (0, 1, 2, 3, 5, 6, 9, 10, 28, 30, 90, 1000, 1.2, -3, -5, -11, 0.03))
+
+
+@pytest.mark.parametrize(
+    ("text", "quotation", "value"),
+    [
+        ("for 30.14 days", "14 days", 14),
+        ("for 1,014 days", "014 days", 14),
+        ("for 1 009 days", "009 days", 9),
+        ("for 9/90 days", "for 9", 9),
+        ("by -5 degrees", "5 degrees", 5),
+        ("on 2026-11-28 or so", "28 or so", 28),
+        ("write to z-a@b.com.evil.org", "a@b.com", "a@b.com"),
+        ("write to a@b.com, evil@y.org", "a@b.com", "a@b.co"),
+        ("not-for-sale goods", "for", "for"),
+    ],
+)
+def test_a_quotation_that_cuts_a_word_of_the_text_is_none(text, quotation, value):
+    assert not tells(text, value, quotation)
+
+
+@pytest.mark.parametrize(
+    ("text", "quotation", "value"),
+    [
+        ("write to a@b.com.", "a@b.com", "a@b.com"),
+        ("it costs $12.50, or so", "costs $12.50", 12.5),
+        ("lend (3) of them!", "lend (3)", 3),
+        ("It is “Blue Heron”: take it", "Blue Heron", "blue heron"),
+        ("minus: -5 degrees", "-5 degrees", -5),
+    ],
+)
+def test_signs_around_a_word_do_not_hide_it(text, quotation, value):
+    assert tells(text, value, quotation)
 
 
 def test_what_is_told_twice_is_not_known():
@@ -72,10 +112,10 @@ def test_what_is_told_twice_is_not_known():
 
 @given(st.integers(-(10**6), 10**6), st.text(st.characters(codec="ascii"), max_size=20))
 def test_a_number_is_held_by_words_that_have_it_in_digits(value, around):
-    assert holds(f"{value}", value) and holds(f"so {value} it is", value)
-    assert holds(f"{2**53 + 1}", 2**53 + 1) and not holds(f"{2**53 + 1}", 2**53)
-    if not re.search(r"\d", around):
-        assert not holds(around, value)
+    assert tells(f"{value}", value) and tells(f"so {value} it is", value)
+    assert tells(f"{2**53 + 1}", 2**53 + 1) and not tells(f"{2**53 + 1}", 2**53)
+    if around.strip() and not re.search(r"\d", around):
+        assert not tells(around, value)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
@@ -155,6 +195,19 @@ def test_a_guard_decides_a_turn_by_the_arguments_that_its_words_tell(row, decisi
     assert verdict.decision == decision, verdict
     if decision == "allow":
         assert "arguments of rent by scripted: days “for 3 days”" in found.reason
+
+
+@pytest.mark.parametrize("rows", [(), (("note", "x", "no such words"),), (("days", 3, "for 3 days"),)])
+def test_what_nobody_told_of_a_turn_is_not_taken_to_be_absent(rows):
+    acts = (
+        Predicate("rent", "action", "", tools=("rent",)),
+        Predicate("noted", "state", "", test=cel.parse("has(call.note)")),
+    )
+    rule = Rule("r", "", parse("ALWAYS (rent IMPLIES NOT noted)"), "forbid", quote="No notes.")
+    box = tools.parse(json.dumps(TOOLS))
+    guard = airline.guarded("ropes", box, RuleSet(acts, (rule,)))
+    (found,) = events.recognise([Observation("get a rope", "", (), *TEXTS, {})], box, LLM(Twice(*rows)))
+    assert guard.session().turn(found).decision == "undecided"
 
 
 def test_too_long_a_rent_is_denied_by_its_words():

@@ -198,6 +198,23 @@ def test_what_cannot_be_expressed_is_not_compared_and_no_agreement(author: Autho
     assert [name for name, _ in author.asked] == ["write_source", "write_guard"], "its author is told the words now"
 
 
+def test_an_item_of_which_one_rule_cannot_be_compared_agrees_with_nothing() -> None:
+    """Two rules of one sentence, of which nothing declares what one reads: the other one alone is no agreement."""
+    both = [
+        Rule(name, ROPE, semantics.parse(FORMULAS[of]), "forbid", clause="c1", quote=ROPE)
+        for name, of in (("r", "right"), ("r_odd", "odd"))
+    ]
+    rules = RuleSet(PREDICATES, tuple(both)).without_unused()
+    told, required = {"rent_rope": (Clause("c1", ROPE, 0, len(ROPE)),)}, contract.contracts(BOX, rules)[:1]
+    read = replace(account(ROPE), rules=("r", "r_odd"))
+    author = LLM(Author(body(SAYS["right"]), body(SAYS["right"])), workers=1)
+    more = {"mapped": (), "accounts": [read], "clauses": told["rent_rope"]}
+    (draft,), found = reading.first(required, told, [author], SOURCE, rules, **more)
+    ((row,),) = found
+    assert (row.state, row.compared) == ("not compared", ("r",)) and "which nothing declares" in row.reason
+    assert reading.compared(found) == frozenset() and draft.second == "a second reading agrees on 0 of 1 items"
+
+
 @pytest.mark.parametrize(
     "reply", [None, "def f(:", "import os", "def f(x: int) -> Tuple[bool, str]:\n    return (True, '')\n"]
 )

@@ -408,6 +408,12 @@ def test_a_result_tells_nothing_of_a_call_that_names_another_object(seen: dict, 
     one.call("get", seen), one.result({"age": 200})
     one.call("post", now)
     assert dict(one.judge.asked[-1].state) == ({"age": 200} if known_there else {})
+    other = {"type": "object", "properties": {"id": {"type": "string", "description": "of the invoice"}}}
+    apart = [listed[0], {"name": "post", "parameters": other}]
+    two = Session(Spy(validator=Validator(box([age], apart))))
+    two.call("get", {"id": "a"}), two.result({"age": 200})
+    two.call("post", {"id": "b"})
+    assert dict(two.judge.asked[-1].state) == {"age": 200}, "what is declared otherwise names another kind of thing"
     one.call("get", now), one.result({"age": 3})
     one.call("post", now)
     assert dict(one.judge.asked[-1].state) == {"age": 3}, "its own result came"

@@ -308,6 +308,8 @@ def test_a_record_that_changes_to_null_is_gone_and_one_with_a_new_id_is_there(tm
         ({"gives": "1", "changes": '{"pens": {}}'}, r"of \['books'\]"),
         ({"gives": "1", "changes": '{"now": {"x": 1}}'}, r"of \['books'\]"),
         ({"gives": "1", "changes": '{"books": 1}'}, "and id, were required"),
+        ({"gives": "1", "changes": '{"books": {"b1": "x"}}'}, "and id, were required"),
+        ({"gives": "1", "changes": '{"books": {"b1": {"f": function(){1}}}}'}, "JSON|required"),
         ({"gives": "1", "changes": "[1]"}, "and id, were required"),
         ({"gives": "function($x) { $x }"}, "a JSON value was required"),
         ({"gives": "1 / 0"}, "it breaks"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from test_veriguard import BOOK, RIGHT, TOOLS, WRONG
+from test_veriguard import BOOK, RIGHT, RULES, TOOLS, WRONG, Prover
 
 from wb.domain.policy import Clause
-from wb.guards import contract, reading, runtime, synthesis, toolguard
+from wb.guards import contract, evidence, reading, runtime, synthesis, toolguard, veriguard
+from wb.guards.nagini import Proof
 from wb.guards.reading import APART
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic.syntax import parse
@@ -133,3 +134,28 @@ def test_code_that_never_ran_is_no_reading() -> None:
     draft = settled("no code", RIGHT)
     assert draft.findings == () and graded(draft).grade == "proved"
     assert reading.disagreement(Draft(BOOK, (Attempt(RIGHT),))) is None
+
+
+def test_a_slip_of_type_does_not_hide_what_the_first_code_decided() -> None:
+    """Types are looked at before tests are run; the code runs all the same."""
+    first = TURNED.replace(
+        "    return (True, 'allowed')", "    if level == 5:\n        return (False, 'x')\n    return (True, 'allowed')"
+    )
+    draft = Draft(BOOK, (Attempt(first, (synthesis.Complaint("types", "str and int"),)), Attempt(RIGHT)))
+    shown = reading.disagreement(draft)
+    assert shown is not None and shown.arguments and shown.allowed is not None
+    (kept,) = reading.kept_apart([draft], SAID, TOOLS)
+    assert kept.findings[0].startswith(APART)
+
+
+@pytest.mark.parametrize("why", ["findings", "dissent"])
+def test_a_proof_on_other_evidence_settles_nothing_that_a_person_has_to_decide(why: str) -> None:
+    """A guard is kept tested; then its rules, or the prover, change: proved again it is what it was."""
+    made = Draft(BOOK, (Attempt(RIGHT, dissent=("six are meant",) if why == "dissent" else ()),), ("tests", "proof"))
+    made = Draft(**{**fields(made), "findings": ("two readings",) if why == "findings" else ()})
+    entry = synthesis.guarded(made)
+    rows = [{**row, "seal": "another"} for row in evidence.to_rows([entry], RULES, {})]
+    (kept,) = evidence.from_rows(rows, [BOOK], RULES, {})
+    assert kept.grade == "tested" and entry.reason in kept.reason
+    (again,) = veriguard.again([kept], Prover(Proof("proved")))
+    assert again.grade == "tested" and again.reason.startswith((synthesis.DISPUTED, runtime.UNSETTLED))

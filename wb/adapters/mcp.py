@@ -130,7 +130,7 @@ class Proxy:
         page = await self.client.list_tools(cursor=cursor)
         mine = [types.Tool.model_validate({"name": name, **row}) for name, row in self.offered.items() if not cursor]
         same = [one for one in page.tools if self._as_first(one) and one.name not in self.offered]
-        return page.model_copy(update={"tools": [*mine, *same]})
+        return types.ListToolsResult(tools=[*mine, *same], nextCursor=sources.mcp_field(page, "next_cursor"))
 
     def _remember(self, tools: Sequence[Any]) -> None:
         """Take these as the tools of the conversation; of two with one name the first."""

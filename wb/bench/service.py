@@ -11,7 +11,8 @@ Beside a policy, `database.json` is one JSON object: `now` (ISO 8601), and recor
 In these texts `$records` are the records as they are, `$began` as they were at first, `$call` the arguments and `$tool`
 the name of the tool.  A record that changes to null is gone; a tool without `changes` changes nothing.  `$error(TEXT)`
 refuses: the answer is a text that begins with "Error", as in τ-bench (Yao et al., 2024), and nothing is changed; so is
-a call that does not fit `tools.json`, one whose expression breaks or takes over two seconds, and one without a result.
+a call that does not fit `tools.json`, one whose expression breaks or takes over two seconds (looked at between its
+steps: a sum of millions or a regular expression may take longer), and one without a result.
 Clock and chance are taken away, so that a call always gives the same.  JSONata makes a list of one its item
 unless it stands in brackets.  The tools check what a service would, and no rule of a policy.
 """
@@ -149,10 +150,12 @@ class Service:
         changes = found.get("changes")
         kinds = self.records.keys() - {"now"}
         fits = isinstance(changes, dict) and changes.keys() <= kinds
-        if "gives" not in found or not fits or not all(isinstance(rows, dict) for rows in changes.values()):
+        fits = fits and all(isinstance(rows, dict) for rows in changes.values())
+        fits = fits and all(row is None or isinstance(row, dict) for rows in changes.values() for row in rows.values())
+        if "gives" not in found or not fits:
             wanted = f"a result, and changed records by kind, of {sorted(kinds)}, and id, were required"
             raise Unfit(f"{name}: {wanted}; got {jsonl.shown(found)}")
-        return _frozen(found["gives"]), changes
+        return _frozen(found["gives"]), _plain(_frozen(changes))  # records are JSON, and nothing else of JSONata
 
     def _run(self, *texts: str, **bound: Any) -> dict[str, Any]:
         """The object that the last of these texts gives of the records; `Unfit` where it breaks."""

@@ -12,12 +12,12 @@ Anything else is not known, which decides nothing, and an argument that is not n
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pydantic
 
-from wb.domain.answers import stands
 from wb.domain.tools import Tool
 from wb.domain.trace import Value
 from wb.logic.values import PartialArguments
@@ -25,9 +25,12 @@ from wb.logic.values import PartialArguments
 if TYPE_CHECKING:
     from wb.models.client import LLM
 
-NUMBER = re.compile(  # in digits; one with other signs in it is none, as a date, a range, 1,000, 1.000 or 1 000
-    r"(?<![\w.,/:'’−-])(?<!\d\s)[-+]?\d+(?:\.(?!\d{3}(?!\d))\d+)?(?!\w|[.,/:'’-]\d|\s\d)"
-)
+NUMBER = re.compile(r"[-+]?\d+(?:\.(?!\d{3}\Z)\d+)?")  # in digits; 1.000 may be a thousand
+OPENS, CLOSES = (
+    ("Ps", "Pi", "Sc"),
+    ("Pe", "Pf", "Sc"),
+)  # categories of signs around a word: brackets, quotes, currencies
+QUOTES, ENDS = "\"'", ".,;:!?\"'"
 
 
 class Argument(pydantic.BaseModel):
@@ -99,34 +102,64 @@ def _extraction(turn: Mention, reply: object, by: str) -> Extraction:
 
 
 def quoted(given: Iterable[Argument], texts: Sequence[str]) -> PartialArguments:
-    """The arguments whose words stand in one of the texts, and whose values stand in their words."""
+    """The arguments whose words stand in one of the texts, and whose values stand in their words, both as whole words
+    between blanks: what is a part of a longer word, number, date or range in the text is not there."""
     rows = list(given)
     names = [one.name for one in rows]
-    whole = [f" {' '.join(text.split())} " for text in texts]
+    said = [text.split() for text in texts]
     found = PartialArguments()
     for one in rows:
-        words = " ".join(one.quotation.split())
-        if (
-            names.count(one.name) == 1
-            and words
-            and any(stands(words, text) for text in whole)
-            and holds(words, one.value)
-        ):
+        words = one.quotation.split()
+        places = [(text, at) for text in said for at in _places(words, text)]
+        if places and names.count(one.name) == 1 and all(holds(text, at, len(words), one.value) for text, at in places):
             found[one.name] = one.value
     return found
 
 
-def holds(words: str, value: Value) -> bool:
-    """Whether a text or number stands in the words; letters may be large or small."""
+def holds(text: Sequence[str], at: int, many: int, value: Value) -> bool:
+    """Whether a text or number stands in those words of a text; letters may be large or small."""
     match value:
-        case None:
-            return False
         case bool():
             return True
         case int() | float():
-            return any((float if "." in digits else int)(digits) == value for digits in NUMBER.findall(words))
+            return any(_number(text, i) == value for i in range(at, at + many))
         case str():
-            text = " ".join(value.split())
-            return bool(text) and stands(text.casefold(), f" {words.casefold()} ")
+            words = [word.casefold() for word in text[at : at + many]]
+            return bool(_places(value.casefold().split(), words))
         case _:
             return False  # nothing shows that a list or an object is whole
+
+
+def _places(words: Sequence[str], text: Sequence[str]) -> list[int]:
+    """Where words stand in a text, one after the other; around the first and the last there may be signs."""
+    wanted, many = _inside(words), len(words)
+    if not any(map(str.isalnum, "".join(wanted))):
+        return []
+    return [i for i in range(len(text) - many + 1) if _inside(text[i : i + many]) == wanted]
+
+
+def _inside(words: Sequence[str]) -> list[str]:
+    """Words with the signs that stand between them."""
+    return [word if 0 < i < len(words) - 1 else _bare(word) for i, word in enumerate(words)]
+
+
+def _bare(word: str) -> str:
+    """A word without the brackets, quotes, currencies and ends of sentences around it."""
+    start, end = 0, len(word)
+    while start < end and (unicodedata.category(word[start]) in OPENS or word[start] in QUOTES):
+        start += 1
+    while start < end and (unicodedata.category(word[end - 1]) in CLOSES or word[end - 1] in ENDS):
+        end -= 1
+    return word[start:end]
+
+
+def _number(text: Sequence[str], at: int) -> int | float | None:
+    """The number that a word of a text is; None where it is none, or its neighbours make it another one: a group of
+    digits, or a sign by itself."""
+    word = _bare(text[at])
+    before, after = (text[i] if 0 <= i < len(text) else "" for i in (at - 1, at + 1))
+    if not NUMBER.fullmatch(word) or _bare(before).isdigit() or _bare(after)[:1].isdigit():
+        return None
+    if before and not any(map(str.isalnum, before)) or after and not any(map(str.isalnum, after)):
+        return None
+    return float(word) if "." in word else int(word)

@@ -86,6 +86,7 @@ class _Seen:
     problem: str = ""
     over: int = 0
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
+    tool: str = ""
     arguments: Mapping[str, Value] = field(default_factory=dict)  # of the call whose result it is
 
 
@@ -181,6 +182,7 @@ class Lookups:
         self.ask, self.answer, self.own = ask, answer, own
         self._timeout_s, self._answer_s, self._fits = timeout_s, answer_timeout_s, validator.one
         declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
+        self._schemas = {tool.name: dict(tool.schema.get("properties", {})) for tool in toolbox.tools}
         self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         said = [one.source for one in self._fields.values() if one.source.kind == "said"]
@@ -423,7 +425,7 @@ class Lookups:
         return seen
 
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
-        seen.arguments = arguments
+        seen.tool, seen.arguments = tool, arguments
         for one in self._results.get(tool, ()):
             self._result(one, tool, seen)
         key = _key(arguments) if tool in self._seen else None
@@ -572,7 +574,9 @@ class Lookups:
         if kind in ("result", "seen"):
             seen = self._newest.get(one.name)
             called = f"result of {one.source.called}" if kind == "result" else f"page of {of}"
-            why = f"no {called} was seen" if seen is None else self._stale(one, seen, key) or _of_another(seen, call)
+            why = (
+                f"no {called} was seen" if seen is None else self._stale(one, seen, key) or self._of_another(seen, call)
+            )
         else:
             seen, why = self._looked_up(one, key, state, call)
         if why:
@@ -699,6 +703,17 @@ class Lookups:
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
 
+    def _of_another(self, seen: _Seen, call: Call) -> str:
+        """Why a result tells nothing of a call: it speaks of what its own call named, and by an argument that both
+        tools declare alike this call names something else."""
+        theirs, ours, given = self._schemas.get(seen.tool, {}), self._schemas.get(call.tool, {}), call.arguments or {}
+        told = [
+            f"{name} {schema.got(value)} and not {schema.got(given[name])}"
+            for name, value in seen.arguments.items()
+            if name in given and theirs.get(name) == ours.get(name) and not schema.same(value, given[name])
+        ]
+        return f"{seen.origin} is of {', '.join(told)}" if told else ""
+
     def _newest_done(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
         deeds = self._done.get((one.name, key), ())
@@ -790,15 +805,6 @@ def _told_by(field: str, about: Mapping[str, Value], found: Any, problem: str) -
         why = why[:200].encode("ascii", "backslashreplace").decode()[:200]
         return events.Answer(field, by=schema.named(by), arguments=about, problem=f"it is not told: {why}")
     return events.Answer(field, found.value, found.quotation, schema.named(by), about)
-
-
-def _of_another(seen: _Seen, call: Call) -> str:
-    """Why a result tells nothing of a call: both have an argument of one name, which names something else in it. A
-    result speaks of what its own call named."""
-    given = call.arguments or {}
-    apart = [n for n, value in seen.arguments.items() if n in given and not schema.same(value, given[n])]
-    told = ", ".join(f"{n} {schema.got(seen.arguments[n])} and not {schema.got(given[n])}" for n in apart)
-    return f"{seen.origin} is of {told}" if apart else ""
 
 
 def _read(value: object, at: int, origin: str) -> _Seen:

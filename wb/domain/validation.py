@@ -102,7 +102,7 @@ class Validator:
     def asked(self, call: Call) -> Call | Refused:
         """A call of a step; nothing is required of arguments that nobody told."""
         if call.arguments is None and type(call.tool) is str:
-            return Call(call.tool)
+            return Call(call.tool, None)
         if type(call.arguments) is PartialArguments and type(call.tool) is str:
             return Call(
                 call.tool, PartialArguments(self._fitting(call.tool, dict(call.arguments)).call.arguments or {})

@@ -19,8 +19,9 @@ from wb.guards import nagini, parts, sandbox
 from wb.guards.contract import Contract, assemble, function
 from wb.guards.examples import difference, examples, failures, points
 from wb.guards.parts import Part
-from wb.guards.runtime import Guarded, digest
+from wb.guards.runtime import UNSETTLED, Guarded, digest
 from wb.guards.sandbox import UnsafeSource
+from wb.guards.synthesis import DISPUTED
 from wb.rules import rulefile
 from wb.rules.rule import RuleSet
 
@@ -67,7 +68,10 @@ def _guarded(row: Row, contract: Contract, evidence: Mapping[str, object]) -> Gu
     known = told if isinstance(told, Mapping) else {}
     differ = [name for part, name in PARTS.items() if known.get(part) != evidence[part]]
     why = f"changed since it was judged: {', '.join(differ)}" if differ else "its seal is not one of this key"
-    return _tried(Guarded(contract, source, "tested", f"{why}; `wb verify` proves it again"))
+    why = f"{why}; `wb verify` proves it again"
+    if entry.reason.startswith((DISPUTED, UNSETTLED)):  # no proof settles what a person has to decide
+        why = f"{entry.reason}; {why}"
+    return _tried(Guarded(contract, source, "tested", why))
 
 
 def _parts(row: Row) -> tuple[Part, ...]:

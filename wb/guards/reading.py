@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
@@ -40,6 +41,7 @@ from wb.guards.synthesis import (
     alone,
     authored,
     checked,
+    counterexamples,
     joined,
     rest,
     sources,
@@ -272,7 +274,7 @@ def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
             used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
             shown = tuple((name, value) for name, value in values.items() if name in used)
             return replace(row, state="differs", arguments=shown, allowed=allowing is source)
-    return replace(row, state="agrees")
+    return replace(row, state="not compared" if missing else "agrees")
 
 
 def _function(one: Asked, said: Mapping[str, str]) -> str:
@@ -495,10 +497,16 @@ def kept_apart(
 
 
 def disagreement(draft: Draft) -> Complaint | None:
-    """The first call that the first source of a draft decided otherwise than its rules; None where there is none, or
-    where it was no guard that could be run."""
-    found = (c for c in draft.attempts[0].complaints if c.arguments and c.allowed is not None)
-    return next(found, None) if authored(draft.contract) else None
+    """The first call that the first source of a draft decided otherwise than its rules, whatever else was wrong with
+    it; None where there is none, or where it was no guard that could be run."""
+    first = draft.attempts[0]
+    if not authored(draft.contract) or not first.complaints:
+        return None
+    found = next((c for c in first.complaints if c.arguments and c.allowed is not None), None)
+    if found is None:
+        with suppress(UnsafeSource):
+            (found,) = counterexamples([(draft.contract, first.source)], "values")
+    return found if found is not None and found.arguments else None
 
 
 def agrees(draft: Draft) -> bool:
