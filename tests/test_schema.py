@@ -368,7 +368,7 @@ def test_a_stranger_is_told(name: object, known: tuple, why: str) -> None:
 def test_of_a_trace_every_call_of_the_last_step_is_held_against_the_tools() -> None:
     first, unread = Step((Call("none"),)), Call("shut", {"a": "x"})
     fine, why = MADE.trace(Trace("t", (first, Step((Call("shut", {"a": 1.0}), Call("shut", None))))))
-    assert why == "" and fine.steps == (first, Step((Call("shut", {"a": 1}), Call("shut"))))
+    assert why == "" and fine.steps == (first, Step((Call("shut", {"a": 1}), Call("shut", None))))
     left, why = MADE.trace(Trace("t", (Step((unread,)), Step((unread, Call("Shut"), Call("more", {}))))))
     assert why == 'shut: a: integer was required; got "x"; Shut: there is no such tool; shut is spelt otherwise'
     assert left.steps[0] == Step((Call("shut", {}),))
@@ -376,7 +376,7 @@ def test_of_a_trace_every_call_of_the_last_step_is_held_against_the_tools() -> N
     assert why == "" and told == Trace("r", (Step((Call("shut", {}),)), Step((), {"n": 2}, "words")))
     assert Validator().trace(Trace("t", (Step((Call("Shut"),)),)))[1] == ""
     assert Validator(Toolbox()).trace(Trace("t", (Step((Call("Shut"),)),)))[1] == "Shut: there is no such tool"
-    assert MADE.asked(Call("shut", None)) == Call("shut") and type(MADE.asked(Call(7, None))) is Refused
+    assert MADE.asked(Call("shut", None)) == Call("shut", None) and type(MADE.asked(Call(7, None))) is Refused
 
 
 def test_a_toolbox_that_is_made_by_hand_is_read_by_types_and_values() -> None:

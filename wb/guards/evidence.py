@@ -19,9 +19,8 @@ from wb.guards import nagini, parts, sandbox
 from wb.guards.contract import Contract, assemble, function
 from wb.guards.examples import difference, examples, failures, points
 from wb.guards.parts import Part
-from wb.guards.runtime import UNSETTLED, Guarded, digest
+from wb.guards.runtime import DISPUTED, UNSETTLED, Guarded, digest
 from wb.guards.sandbox import UnsafeSource
-from wb.guards.synthesis import DISPUTED
 from wb.rules import rulefile
 from wb.rules.rule import RuleSet
 

@@ -50,6 +50,7 @@ from wb.rules.truths import (
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
+DISPUTED = "its author disputes what is asked:"  # how the reason of a guard begins whose author disagrees
 UNSETTLED = "a person has to decide:"  # how the reason of a guard begins against which something was found
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step

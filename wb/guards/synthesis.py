@@ -33,7 +33,7 @@ from wb.guards import contract as contracts
 from wb.guards.contract import Contract, Item, Parameter, bracketed
 from wb.guards.examples import Example
 from wb.guards.parts import Part
-from wb.guards.runtime import UNSETTLED, Guarded
+from wb.guards.runtime import DISPUTED, UNSETTLED, Guarded
 from wb.guards.sandbox import Answered, Argument, UnsafeSource
 from wb.guards.trial import Difference, TrialFailed
 from wb.logic import cel
@@ -105,7 +105,7 @@ class Draft:
 
 PROOF, BRANCHES = "proof", "branches"
 SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
-DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
+UNABLE = "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
 Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]

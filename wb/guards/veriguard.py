@@ -18,9 +18,8 @@ from wb.guards import contract as contracts
 from wb.guards import parts, sandbox
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
-from wb.guards.runtime import UNSETTLED, Guarded
+from wb.guards.runtime import DISPUTED, UNSETTLED, Guarded
 from wb.guards.synthesis import (
-    DISPUTED,
     PROOF,
     SILENT,
     TESTED,
