@@ -130,7 +130,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
             rows += [{"run": run, "result": "done"}] * (label == "allow")
     (folder / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}")]
-    done = command(folder, "run", "--policy", "hire", *options)
+    done = command(folder, "run", "--policy", "hire", *options, "-p", "mutants=2")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return folder, done
 
@@ -411,7 +411,7 @@ def test_the_commands_of_the_book_do_what_it_says(folder: Path, tmp_path: Path, 
     filled |= dict.fromkeys(("POLICY", "OLD", "NEW"), "hire") | {"RUN": last.key}
     words = [filled.get(word, word) for word in shown.split()[1:]]
     if words[0] == "run":
-        words += ["--policy", "hire", *(w for n, v in given(folder).items() for w in ("-p", f"{n}={v}"))]
+        words += ["--policy", "hire", *(w for n, v in given(folder).items() for w in ("-p", f"{n}={v}")), "-p", "mutants=2"]
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # nobody is there
     done = command(tmp_path / "copy", *words)
     assert done.returncode == 0 and SAYS[shown] in done.stdout + done.stderr, done.stdout + done.stderr

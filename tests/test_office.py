@@ -134,7 +134,7 @@ def test_every_fact_and_argument_of_the_runs_is_declared_and_fits():
 def shown(tmp_path_factory):
     """What 03, 04 and 07 of a run on the office said that it showed, the table of 07, and the end of the run."""
     artifacts = tmp_path_factory.mktemp("office")
-    done = wb(artifacts, "run", "--policy", "office", "-p", "mutants=1")
+    done = wb(artifacts, "run", "--policy", "office", "-p", "mutants=0")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     stages = ("03_spectral_clustering", "04_weight_learning", "07_evaluation")
     found = {stage[:2]: newest(artifacts, stage, "findings.json") for stage in stages}
