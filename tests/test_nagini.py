@@ -3,6 +3,7 @@
 Everything that asks the prover is here, so that its start is paid once.
 """
 
+import json
 import os
 import random
 import signal
@@ -17,7 +18,7 @@ from bench import proofs as proofs_bench
 from test_loops import guard as guard_of_lists
 
 from wb.bench import compare
-from wb.domain import policy
+from wb.domain import policy, tools
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, faults, nagini, runtime, synthesis, veriguard
 from wb.guards.contract import assemble
@@ -164,6 +165,37 @@ def test_a_guard_of_rules_about_the_same_object_is_proved_and_its_wrong_twin_is_
 
 
 SUM = "sum(call.items.filter(i, i.paid).map(i, i.cents)) <= 500"
+
+
+def test_a_guard_that_reads_where_an_argument_comes_from_is_proved_and_its_wrong_twin_is_not(
+    verifier: Verifier,
+) -> None:
+    origins = ("user", "directory", "record", "text", "none")
+    told = {"origin": "call.payee", "of": ["user"], "directory": {"contacts": "[].mail"}}
+    payee = {"type": "object", "properties": {"payee": {"type": "string"}}}
+    box = tools.parse(
+        json.dumps(
+            {
+                "tools": [{"name": "pay", "parameters": payee}, {"name": "contacts"}],
+                "state": [{"name": "payee_from", "type": "string", "enum": origins, "from": told}],
+            }
+        )
+    )
+    named = Predicate("named", "state", "", test=cel.parse('state.payee_from in ["user", "directory"]'))
+    text = "ALWAYS (pay IMPLIES named)"
+    rules = RuleSet((PREDICATES[1], named), (Rule("r1", text, semantics.parse(text), "permit_only_if"),))
+    made = contract.contract(box.tools[0], rules, box.state)
+    tests = ('payee_from not in ("user", "directory")', 'payee_from in ("text", "none")')
+    right, twin = (
+        contract.assemble(
+            f"{made.signature}\n    if {one}:\n        return (False, 'r1')\n    return (True, '')\n", made
+        )
+        for one in tests
+    )
+    proved, probe, refuted = verifier.verify((right, contract.probe(right), renamed(twin, "twin")))
+    assert proved and probe and refuted.status == "unproved"
+
+
 WRONG = {  # each planted once in a proved source, after the definitions
     "the last item is left out": ("while at < len(items_paid):", "while at < len(items_paid) - 1:"),
     "it begins with one": ("    found = 0\n", "    found = 1\n"),

@@ -12,10 +12,11 @@ from __future__ import annotations
 # ruff: noqa: E402
 import argparse
 import gc
+import itertools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -165,6 +166,61 @@ def looked_up(steps: tuple[int, ...], rounds: int, inner: int) -> list[dict]:
     return rows
 
 
+WORDS = 60  # of the text in each result
+
+
+def streamed(steps: tuple[int, ...], rounds: int, inner: int) -> list[dict]:
+    """The cost of taking in a result, and of a decision by where an argument comes from, after so many results, each of
+    another text and other fields; the same without that field beside it."""
+    payee = {"type": "object", "properties": {"payee": {"type": "string"}, "id": {"type": "string"}}}
+    origins = {"name": "origin", "type": "string", "enum": ["user", "directory", "record", "text", "none"]}
+    origins["from"] = {"origin": "call.payee", "of": ["user"], "directory": {"contacts": "[].mail"}}
+    clock = {"name": "now", "type": "string", "from": "clock"}
+    rows = []
+    for n in steps:
+        row: dict = {"step": n}
+        for name, field, text in (("origin", origins, 'state.origin in ["user"]'), ("none", clock, 'call.payee != ""')):
+            tools_of = [
+                {"name": one, "mutating": one == "pay", "parameters": payee} for one in ("pay", "get", "contacts")
+            ]
+            box = tools.parse(json.dumps({"tools": tools_of, "state": [field]}))
+            test = Predicate("named", "state", "", tools=("pay",) * (name == "none"), test=cel.parse(text))
+            rules = RuleSet((Predicate("pay", "action", "", tools=("pay",)), test), (RULE,))
+            entries = []
+            for tool in box.tools:
+                made = contract(tool, rules, box.state)
+                lines = [f"    if not ({item.condition}):\n        return (False, '')\n" for item in made.items]
+                source = f"{made.signature}\n{''.join(lines)}    return (True, '')\n"
+                entries.append(Guarded(made, assemble(source, made), "proved"))
+            one = Session(CallGuard("bench", rules, tuple(entries), frozenset({"proved"}), box))
+            one.say("user", "pay b0 to U1")
+            taking = itertools.count()
+            for _ in range(n):
+                result(one, taking)
+            row[f"{name}_result_us"] = best(partial(result, one, taking), rounds, 20)
+            assert paid(one) == "allow"
+            row[f"{name}_decision_us"] = best(partial(paid, one), rounds, inner)
+        rows.append(row)
+    return rows
+
+
+RULE = Rule("r1", "", parse("ALWAYS (pay IMPLIES named)"), "permit_only_if")
+
+
+def paid(one: Session) -> str:
+    """The decision on a call whose payee the user named, and which gives nothing."""
+    decision = one.call("pay", {"payee": "U1"}).decision
+    one.result(None)
+    return decision
+
+
+def result(one: Session, taking: Iterator[int]) -> None:
+    """A call that gives a record that was not seen before."""
+    number = next(taking)
+    text = " ".join(f"w{(number * 7 + n) % 5000}" for n in range(WORDS))
+    one.call("get", {"id": f"b{number}"}), one.result({"to": f"R{number}", "text": text, "next": f"b{number + 1}"})
+
+
 def best(work: Callable[[], object], rounds: int, inner: int) -> float:
     """The least microseconds of processor time of one call, over so many rounds of `inner` calls."""
     found = float("inf")
@@ -222,8 +278,14 @@ def main() -> None:
     steps, rounds, inner = ((1, 100, 1000), 5, 500) if options.quick else ((1, 100, 10_000), 25, 2000)
     rows, empty = measured(steps, rounds, inner), best(lambda: None, 200, 2000)
     grown, seen = held(1000), looked_up(steps, rounds, inner)
+    results = streamed((1, 100, 1000), rounds, inner // 10)
     if options.json:
-        print(json.dumps({"rows": rows, "lookups": seen, "grown_blocks": grown, "empty_call_us": empty}, indent=1))
+        print(
+            json.dumps(
+                {"rows": rows, "lookups": seen, "results": results, "grown_blocks": grown, "empty_call_us": empty},
+                indent=1,
+            )
+        )
         return
     print(f"{'':10}{'step':>8}{'session':>12}{'with log':>12}{'shield':>12}{'dba463f':>14}   µs a decision")
     for row in rows:
@@ -231,6 +293,11 @@ def main() -> None:
         print(f"{row['decision']:10}{row['step']:8}{cells}{row['dba463f_us']:14.1f}")
     for row in seen:
         print(f"two lookups seen, ten facts, step {row['step']:6}: {row['lookups_us']:.1f} µs a decision")
+    for row in results:
+        cells = [
+            f"{row[f'origin_{key}_us']:.1f} (without {row[f'none_{key}_us']:.1f})" for key in ("result", "decision")
+        ]
+        print(f"origin after {row['step']:5} results of {WORDS} words: {' µs a result, '.join(cells)} µs a decision")
     print(f"an empty function of Python takes {empty:.3f} µs here")
     print(f"memory of a session grows by {grown} blocks over 1000 steps")
 

@@ -122,7 +122,7 @@ def holds(text: Sequence[str], at: int, many: int, value: Value) -> bool:
         case bool():
             return True
         case int() | float():
-            return any(_number(text, i) == value for i in range(at, at + many))
+            return any(number(text, i) == value for i in range(at, at + many))
         case str():
             words = [word.casefold() for word in text[at : at + many]]
             return bool(_places(value.casefold().split(), words))
@@ -140,10 +140,10 @@ def _places(words: Sequence[str], text: Sequence[str]) -> list[int]:
 
 def _inside(words: Sequence[str]) -> list[str]:
     """Words with the signs that stand between them."""
-    return [word if 0 < i < len(words) - 1 else _bare(word) for i, word in enumerate(words)]
+    return [word if 0 < i < len(words) - 1 else bare(word) for i, word in enumerate(words)]
 
 
-def _bare(word: str) -> str:
+def bare(word: str) -> str:
     """A word without the brackets, quotes, currencies and ends of sentences around it."""
     start, end = 0, len(word)
     while start < end and (unicodedata.category(word[start]) in OPENS or word[start] in QUOTES):
@@ -153,12 +153,12 @@ def _bare(word: str) -> str:
     return word[start:end]
 
 
-def _number(text: Sequence[str], at: int) -> int | float | None:
+def number(text: Sequence[str], at: int) -> int | float | None:
     """The number that a word of a text is; None where it is none, or its neighbours make it another one: a group of
     digits, or a sign by itself."""
-    word = _bare(text[at])
+    word = bare(text[at])
     before, after = (text[i] if 0 <= i < len(text) else "" for i in (at - 1, at + 1))
-    if not NUMBER.fullmatch(word) or _bare(before).isdigit() or _bare(after)[:1].isdigit():
+    if not NUMBER.fullmatch(word) or bare(before).isdigit() or bare(after)[:1].isdigit():
         return None
     if before and not any(map(str.isalnum, before)) or after and not any(map(str.isalnum, after)):
         return None

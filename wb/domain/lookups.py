@@ -34,12 +34,14 @@ from wb.domain import answers, detectors, events, operations, schema, tools, vie
 from wb.domain.answers import Answering, Conversation, Question
 from wb.domain.events import Event, Lookup
 from wb.domain.operations import Operation
+from wb.domain.provenance import Provenance
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
 from wb.logic import evaluation, facts, types
 from wb.logic.cel import render
 from wb.logic.objects import identity
+from wb.logic.values import PartialArguments
 
 Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
 TIMEOUT_S = 2.0
@@ -203,6 +205,9 @@ class Lookups:
         self._open: dict[str, Operation] = {}  # by field, what can be asked
         self._silent = False  # whether who answers questions had one of this call and gave no answer in time
         reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+        told = {_telling(one): Provenance(one.source, reading) for one in fields if one.kind == "origin"}
+        self._provenance = {one.name: told[_telling(one)] for one in fields if one.kind == "origin"}
+        self._told_by = tuple(told.values())
         self._changed = {
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
             for tool in toolbox.tools
@@ -247,6 +252,8 @@ class Lookups:
 
     def said(self, role: str, text: str) -> None:
         """Somebody said something."""
+        for one in self._told_by:
+            one.said(role, text)
         if self._asking:
             self._now += 1
             self._talk.say(role, text, self._now)
@@ -262,6 +269,8 @@ class Lookups:
 
     def begin(self) -> None:
         """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
+        for one in self._told_by:
+            one.begin()
         running, self._running, spare = self._running, {}, len(self._running) - KEPT
         for name, (call, at) in running.items():
             waits = type(name) is str and self.changes(call)
@@ -289,6 +298,8 @@ class Lookups:
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
+        for one in self._told_by:
+            one.asked(name, call, runs=True)
         if self._late and type(self._last) is int:
             self._late.pop(self._last, None)
         self._last = name
@@ -302,6 +313,8 @@ class Lookups:
 
     def refused(self, name: int | str, call: Call) -> None:
         """A call may not run; if a result is told of it, it ran all the same from here on."""
+        for one in self._told_by:
+            one.asked(name, call, runs=False)
         self._now += 1
         self._refused[name] = call, self._now
         if len(self._refused) > KEPT:
@@ -310,6 +323,8 @@ class Lookups:
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
+        for one in self._told_by:
+            one.answered(name, value, failed)
         against = self._refused.pop(name, None)
         if self._asking:
             if against is not None:
@@ -380,6 +395,8 @@ class Lookups:
             self._at_once(call, TURN)
         if calls is not None:
             return
+        for one in self._told_by:
+            one.lost(f"{TURN} may have been any call")
         self._done.clear()
         for one in self._fields.values():
             if one.source.kind == "done":
@@ -389,6 +406,8 @@ class Lookups:
 
     def _at_once(self, call: Call, name: str) -> None:
         """A call that was asked for and done without a word between."""
+        for one in self._told_by:
+            one.lost(f"what {call.tool} gave, {name}, was not told")
         self._change(call)
         self._now += 1
         at = self._now
@@ -555,6 +574,8 @@ class Lookups:
             return *self._fitting(one, time, "" if time else TIMELESS), "the clock"
         if kind == "step":
             return *self._fitting(one, self._step[of == "words"], ""), "the present step"
+        if kind == "origin":
+            return *self._origin(one, call), "what was said and what tools gave"
         key = one.named(state, call.arguments)
         if key is None:
             return None, _nameless(one, state, call), ""
@@ -585,6 +606,17 @@ class Lookups:
         if read is None:
             read = seen.read[one.name] = self._part(one, seen)
         return *read, seen.origin
+
+    def _origin(self, one: _Field, call: Call) -> tuple[Value, str]:
+        """Where an argument of the call comes from."""
+        argument, given = one.source.path.names[1], call.arguments
+        if argument not in self._schemas.get(call.tool, {}):
+            return None, f"{call.tool} has no argument {argument}"
+        if given is None or (type(given) is PartialArguments and given.get(argument) is None):
+            return None, f"{render(one.source.path)} is not known"
+        found, why = self._provenance[one.name].origin(one.path(None, given))
+        why = f"{render(one.source.path)}: {why}" if why else ""
+        return self._fitting(one, found, why)
 
     def _answered_by(
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
@@ -833,6 +865,11 @@ def needed(validator: Validator) -> bool:
 def _tools(source: Source) -> tuple[str, ...]:
     """The tools whose result it is, or the speakers whose words count."""
     return (source.of, *source.or_of)
+
+
+def _telling(one: _Field) -> tuple[object, ...]:
+    """Whose words and which places tell origins alike."""
+    return one.source.of, one.source.or_of, one.source.places
 
 
 def _told_of(one: _Field, call: Call) -> Hashable | None:

@@ -32,6 +32,11 @@ A state field may say where it comes from, so that nobody writes code for it (`w
     "from": {"seen": "page", "css": "#order .status"}, "from": {"seen": "page", "role": "main \"order\" / status"}
         what stands there in the newest page, which the session is told as what `page` says, by a CSS selector in HTML
         (with `attribute`, that of the element) or by roles and names in an accessibility tree (`wb.domain.views`)
+    "from": {"origin": "call.payee", "of": ["user"], "directory": {"get_contacts": "[].email"}}
+        where that argument comes from, one of `ORIGINS` (`wb.domain.provenance`): `of` says whose words count, never
+        the agent's, `directory` at which paths of which tools' results trusted values stand, "" for a whole result,
+        `[]` for each of a list and `{}` for the names in an object, `written` the same of texts that they stand in; the
+        field is a text whose enum lists the origins, "absent" where it likes
     "from": {"operation": "screen", "arguments": {"name": "call.name"}}
         what a function gives that the session was made with, `operations={"screen": F}`; of several in a list, what
         all of them give, and unknown where two disagree
@@ -141,10 +146,13 @@ class Source:
     `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
     A question has a `text`, counts the words of `of` and of `or_of`, and needs a quotation of them for the values that
     it `permits`, None for every value.  `view` is where it stands in
-    a page.  `cost` is that of the operation, None where nothing is said.
+    a page.  `cost` is that of the operation, None where nothing is said.  `places` say of an origin, by tool, at which
+    path of its results trusted values stand, and trusted texts.
     """
 
-    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step", "detect", "operation", "seen"]
+    kind: Literal[
+        "clock", "said", "result", "lookup", "done", "question", "step", "detect", "operation", "seen", "origin"
+    ]
     of: str = ""
     path: facts.Path | None = None
     arguments: Arguments = ()
@@ -157,6 +165,7 @@ class Source:
     permits: tuple[bool | int | float | str, ...] | None = None
     view: View | None = None
     cost: float | None = None
+    places: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = ((), ())
 
     @property
     def called(self) -> str:
@@ -170,6 +179,7 @@ class Source:
             "question": f"an answer to “{self.text}”",
             "detect": f"a detector of {', '.join((self.of, *self.or_of))}",
             "operation": f"operation {' and '.join((self.of, *self.or_of))}",
+            "origin": "what was said and what tools gave",
         }
         return said.get(self.kind, named)
 
@@ -367,6 +377,9 @@ def _state_field(row: Any, tools: Sequence[Tool], before: Sequence[Field], where
     if "from" not in row:
         return field
     source = _sourced(row["from"], field, tools, before, f"{where}.from")
+    if source.kind == "origin" and not field.description:
+        means = "; ".join(f"{value}: {ORIGINS[value]}" for value in field.values)
+        field = replace(field, description=f"where {render(source.path)} comes from: {means}")
     return replace(field, source=replace(source, cost=_cost(row["from"], f"{where}.from.cost")))
 
 
@@ -497,7 +510,18 @@ _KEYS = {
     "detect": {"in", "cost"},
     "operation": {"arguments", "cost"},
     "seen": {"css", "role", "attribute", "changed_by"},
+    "origin": {"of", "directory", "written"},
 }
+UNNAMED = ("boolean", "object")  # types of values that nobody can name in words
+ORIGINS = {  # of a value, strongest first, each with what it means
+    "absent": "the call gives no value",
+    "user": "the user said it word for word",
+    "directory": "it stands in a trusted directory",
+    "record": "it is a field of a record that the user named",
+    "text": "it stands only in other content that a tool returned",
+    "none": "nobody told it",
+}
+PLACE = re.compile(r"(?:(?:\[\]|\w+|(?=\{))(?:\[\]|\.\w+)*(?:\{\})?)?\Z")  # a path in a result
 STEP = {"calls": "integer", "words": "string"}  # what a step tells of itself
 SESSION = (  # fields that every conversation can tell
     {
@@ -536,6 +560,8 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         if STEP.get(of) != field.type:
             raise ToolError(f"{where}: one of {STEP} was required, of that type; got {_shape(of)} of type {field.type}")
         return Source("step", of)
+    if kind == "origin":
+        return _origin(row, field, _Given(tools, before), where)
     if kind in ("detect", "operation"):
         return _operation(kind, (of, *others), row, field, _Given(tools, before), where)
     named = {tool.name: tool for tool in tools}
@@ -631,14 +657,52 @@ def _view(row: Mapping[str, object], field: Field, where: str) -> View:
     return view
 
 
-def _question(row: Mapping[str, object], field: Field, where: str) -> Source:
-    """A question about the conversation: whose words count, and which of the field's values they permit."""
+def _speakers(row: Mapping[str, object], where: str) -> tuple[str, ...]:
+    """Whose words count."""
     speakers = row.get("of")
     names = speakers if isinstance(speakers, tuple) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ToolError(f'{where}.of: a list of who speaks, such as ["user"], was required; got {_shape(speakers)}')
     if own := [name for name in names if name.casefold() in AGENT]:
         raise ToolError(f"{where}.of: speakers other than the agent were required, whose calls are judged; got {own}")
+    return names
+
+
+def _origin(row: Mapping[str, object], field: Field, given: _Given, where: str) -> Source:
+    """Of which argument the origin is, whose words count, and where trusted values stand."""
+    path = _cel(row["origin"], f"{where}.origin", "an argument, call.NAME,")
+    if not isinstance(path, facts.Path) or path.names[0] != "call" or len(path.names) < 2:
+        raise ToolError(f"{where}.origin: an argument, call.NAME, was required; got {_shape(row['origin'])}")
+    given.told((("", path),), None, f"{where}.origin")
+    own = [given.type(path, tool)[0] for tool in given.tools if path.names[1] in arguments_of(tool)]
+    kinds = {one.json for kind in own for one in (kind, types.of_schema(kind.items, "")) if one.json in UNNAMED}
+    if not own or kinds:
+        got = f"one of type {sorted(kinds)[0]}" if kinds else f"{render(path)}, which no tool declares"
+        raise ToolError(f"{where}.origin: an argument, a text, a number or a list of these, was required; got {got}")
+    names, needed = _speakers(row, where), set(ORIGINS) - {"absent"}
+    if field.type != "string" or not needed <= set(field.values) <= set(ORIGINS):
+        wanted = f'a string with the enum {sorted(needed)}, and "absent" where it is wanted,'
+        raise ToolError(f"{where}: {wanted} was required of an origin; got {field.type} with {sorted(field.values)}")
+    places = tuple(_places(row.get(key, {}), given, f"{where}.{key}") for key in ("directory", "written"))
+    return Source("origin", names[0], path, (("", path),), changed_by=(), or_of=names[1:], places=places)
+
+
+def _places(row: object, given: _Given, where: str) -> tuple[tuple[str, str], ...]:
+    """Paths in the results of tools, by tool."""
+    known = {tool.name for tool in given.tools}
+    if not isinstance(row, dict) or (unknown := sorted(set(row) - known)):
+        got = unknown if isinstance(row, dict) else _shape(row)
+        raise ToolError(f"{where}: paths by the names of tools that are declared were required; got {got}")
+    for tool, place in row.items():
+        if not isinstance(place, str) or not PLACE.match(place):
+            wanted = "a path in its result, such as contacts[].email,"
+            raise ToolError(f"{where}.{tool}: {wanted} was required; got {_shape(place)}")
+    return tuple(row.items())
+
+
+def _question(row: Mapping[str, object], field: Field, where: str) -> Source:
+    """A question about the conversation: whose words count, and which of the field's values they permit."""
+    names = _speakers(row, where)
     if field.type not in ANSWERS or (field.type == "string" and not field.values):
         got = f"{field.type}{'' if field.type != 'string' else ' without an enum'}"
         raise ToolError(f"{where}: a boolean, a number, or a string with an enum was required of a question; got {got}")

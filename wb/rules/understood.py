@@ -50,6 +50,7 @@ FROM = {  # where a field of the state comes from, by the kind of its source
     "seen": "read from what the {} shows",
     "detect": "whether {} is found in a text",
     "operation": "given by {}",
+    "origin": "where the value comes from, of what the {} said and what tools gave",
 }
 COMPOUND = facts.Conjunction | facts.Disjunction | facts.Negation | facts.Choice | facts.Macro
 

@@ -30,7 +30,7 @@ NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
 INPUTS = {
     "to be told": ("told", "clock"),
     "from other tools": ("result", "lookup", "operation", "detect"),
-    "from what is said": ("said", "question", "step", "seen"),
+    "from what is said": ("said", "question", "step", "seen", "origin"),
     "from what was done": ("done",),
 }
 
