@@ -176,8 +176,8 @@ class Provenance:
     def _take_in(self, one: _Asked, plain: Value, leaves: Sequence[Value]) -> None:
         """What a result that is no error tells of directories and records."""
         trusted = self._found(plain, self._directory.get(one.tool))
-        written = self._found(plain, self._written.get(one.tool))
-        if len(self._trusted) + len(trusted) <= KEPT and all(self._entries.read(str(text)) for text in written):
+        written = [text for text in self._found(plain, self._written.get(one.tool)) if type(text) is str]
+        if len(self._trusted) + len(trusted) <= KEPT and all(map(self._entries.read, written)):
             self._trusted.update(trusted)
         else:
             self._lose(("directory",), f"more than {KEPT} values stand in directories")
