@@ -204,10 +204,11 @@ def worth(text: str, ruleset: RuleSet) -> str:
     return "careful" if all(one in (other, "undecided") for one, other in found) else "wrong"
 
 
+SOME = dict(list(MALFORMED.items())[::5])  # what reads a reply is one for all prompts: `test_llm` tries it with any
 WRONG = {
     **{f"formulas: {name}": ("read_formulas", one) for name, one in (MALFORMED | FORMULAS).items()},
-    **{f"cases: {name}": ("read_cases", one) for name, one in (MALFORMED | CASES).items()},
-    **{f"bound again: {name}": ("bind_vocabulary", one) for name, one in (MALFORMED | BINDINGS).items()},
+    **{f"cases: {name}": ("read_cases", one) for name, one in (SOME | CASES).items()},
+    **{f"bound again: {name}": ("bind_vocabulary", one) for name, one in (SOME | BINDINGS).items()},
     **{f"bound first: {name}": ("write_vocabulary", one) for name, one in BINDINGS.items()},
 }
 # a reply without entries is one that binds nothing again

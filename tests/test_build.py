@@ -411,7 +411,8 @@ def test_the_commands_of_the_book_do_what_it_says(folder: Path, tmp_path: Path, 
     filled |= dict.fromkeys(("POLICY", "OLD", "NEW"), "hire") | {"RUN": last.key}
     words = [filled.get(word, word) for word in shown.split()[1:]]
     if words[0] == "run":
-        words += ["--policy", "hire", *(w for n, v in given(folder).items() for w in ("-p", f"{n}={v}")), "-p", "mutants=2"]
+        as_made = {**given(folder), "mutants": 2}
+        words += ["--policy", "hire", *(w for n, v in as_made.items() for w in ("-p", f"{n}={v}"))]
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # nobody is there
     done = command(tmp_path / "copy", *words)
     assert done.returncode == 0 and SAYS[shown] in done.stdout + done.stderr, done.stdout + done.stderr
