@@ -244,13 +244,8 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
-    if model.startswith(client.PREFIX):
-        raise ValueError(
-            "--dry-run needs --model NAME, a model of an endpoint: pasted replies cost nothing here, and a run writes "
-            "each question as a file before it waits"
-        )
     if model == "offline":
-        raise ValueError("--dry-run needs --model NAME, a model of an endpoint: the offline engine asks nobody")
+        raise ValueError("--dry-run needs --model NAME, a model of an endpoint or paste:ME: the offline engine asks nobody")
     place = key.policy(str(given["01"]["policy"]), here.policies).path
     source = documents.load(place)
     encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")

@@ -88,7 +88,11 @@ def run(
     stages = [step.stage for step in steps]
     with _stoppable():
         with progress.Display(stages, progress.console(error=True)) as tell:
-            done = pipeline.run(here, steps, tell)
+            try:
+                done = pipeline.run(here, steps, tell)
+            except notebook.Awaiting as waits:  # as a run ends whose questions wait and that could go on
+                print(waits)
+                return
         try:
             _conclude(here, done)
         except KeyboardInterrupt:
@@ -608,6 +612,7 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     """The guards of the newest run of a policy; where there is none, one is made, which takes minutes, and that is
     said.  With `alike`, another model's run will do."""
     from wb import build as building
+    from wb.models import client
 
     found = building.newest(policy, model)
     if found is None and alike and model is not None and (found := building.newest(policy)) is not None:
@@ -615,6 +620,9 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     if found is not None:
         return found
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
+    if wait := client.awaited(paths.project().replies, model or ""):
+        on = f"here `wb run --policy {policy} --model {model} --to {building.LAST}`"
+        raise ValueError("\n".join((f"{policy}: a run by {model} whose questions wait no more was required, {on}", *wait)))
     told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one {by}"
     print(told, file=sys.stderr)
     return building.build(policy, model or "offline")
@@ -661,7 +669,7 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
     total, money = found.ledger.total, bool(found.price.prompt or found.price.completion)
     rows = []
     for name, usage in (*found.ledger.rows.items(), ("all", total)):
-        cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
+        cost = f"{usage.cost:.2f}" if money else "pasted" if found.name.startswith("paste:") else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"
     _print(cards.listed(heads, rows))

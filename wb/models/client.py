@@ -111,7 +111,18 @@ class LLM:
         except MalformedReply as error:
             self._note(prompt, error, f"asked again: {error.problem}")
             corrected = prompt.corrected(error.text, error.problem)
-        return self._once(corrected, reply_type, inputs, **how)
+            if isinstance(self.engine, Pasted):
+                first = self.engine.malformed(prompt.name, error)
+        try:
+            reply = self._once(corrected, reply_type, inputs, **how)
+        except MalformedReply as error:
+            if isinstance(self.engine, Pasted):
+                self._failed(prompt, error)
+                raise NotPasted(f"another reply was required: {self.engine.malformed(prompt.name, error)}") from None
+            raise
+        if isinstance(self.engine, Pasted):
+            first.unlink(missing_ok=True)
+        return reply
 
     def _once(self, prompt: Prompt, reply_type: type[Form], inputs: Mapping[str, object], **how: bool) -> Form:
         """One reply, checked; its usage and whatever went wrong in the ledger."""
@@ -134,6 +145,8 @@ class LLM:
                 answer.digest,
                 answer.renewable,
             ) from None
+        if isinstance(self.engine, Pasted):
+            self.engine.problem(prompt.name, answer.digest).unlink(missing_ok=True)
         self.ledger.add(
             prompt.name,
             answer.usage,
@@ -168,8 +181,12 @@ class Pasted:
     """One person who carries questions to a model of their own.
 
     Each question is written into `folder` as `PROMPT.DIGEST.md`, and waits until its answer stands beside it, as
-    `PROMPT.DIGEST.reply.json`.  What was pasted is checked and recorded as an endpoint's reply would be.
+    `PROMPT.DIGEST.reply.json`.  What was pasted is checked and recorded as an endpoint's reply would be.  What is wrong
+    with a malformed one stands beside it (`.problem.txt`) until that file is replaced by a reply that can be used, or
+    the question that corrects it has one.
     """
+
+    price = Price()
 
     def __init__(self, name: str, folder: Path, replies: Replies, trial: str = "") -> None:
         self.name, self.folder, self.replies, self.trial = name, folder, replies, trial
@@ -185,28 +202,63 @@ class Pasted:
             NotPasted: there is none yet; the question was written.
             MalformedReply: what was pasted is no JSON object.
         """
-        request = asked(prompt, inputs, schema, self.name, {"temperature": 0.0})
+        request = self.request(prompt, inputs, schema)
         recorded = self.replies.find(request)
-        if recorded is not None:
-            return read(request, recorded["text"], Usage(replayed=1))
-        stem = self.replies.path(request).name.removesuffix(".json") + self.trial
+        stem = self._stem(prompt.name, digest(request))
         place = self.folder / f"{stem}.reply.json"
-        if not place.is_file():
+        text = place.read_text("utf-8") if place.is_file() else None
+        if recorded is not None and text in (None, recorded["text"]):  # else it was pasted anew
+            return read(request, recorded["text"], Usage(replayed=1))
+        if text is None:
             self.folder.mkdir(parents=True, exist_ok=True)
             question = "\n\n".join(message["content"] for message in request["messages"])
             write_whole(self.folder / f"{stem}.md", question + "\n")
             raise NotPasted(f"paste the reply to {self.folder / stem}.md into {place.name} beside it, then run again")
-        text = place.read_text("utf-8")
         reply = read(request, text, Usage(calls=1))
         self.replies.keep(request, {"text": text})
         return reply
 
+    def request(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> dict:
+        """Everything that decides a reply, as JSON values."""
+        return asked(prompt, inputs, schema, self.name, {"temperature": 0.0})
+
+    def problem(self, prompt: str, asked: str | None) -> Path:
+        """The file that says what is wrong with the reply to a question, which the digest of its request names."""
+        return self.folder / f"{self._stem(prompt, str(asked))}.problem.txt"
+
+    def malformed(self, prompt: str, error: MalformedReply) -> Path:
+        """Keep what is wrong with a pasted reply; the file that says it."""
+        place = self.problem(prompt, error.digest)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(place, f"{error.problem}\n")
+        return place
+
+    def _stem(self, prompt: str, asked: str) -> str:
+        return f"{prompt}.{asked[:32]}{self.trial}"
+
+
+def _questions(replies_dir: Path, models: str) -> list[Path]:
+    names = [re.sub(r"[^\w.-]", "_", one.removeprefix(PREFIX)) for one in models.split(",") if one.startswith(PREFIX)]
+    return [path for name in names for path in sorted((Path(replies_dir).parent / "questions" / name).glob("*.md"))]
+
 
 def waiting(replies_dir: Path, models: str) -> list[Path]:
     """The questions that wait for a pasted reply, of such models among several ("A,B")."""
-    names = [re.sub(r"[^\w.-]", "_", one.removeprefix(PREFIX)) for one in models.split(",") if one.startswith(PREFIX)]
-    files = [path for name in names for path in sorted((Path(replies_dir).parent / "questions" / name).glob("*.md"))]
-    return [path for path in files if not path.with_suffix(".reply.json").exists()]
+    return [path for path in _questions(replies_dir, models) if not path.with_suffix(".reply.json").exists()]
+
+
+def awaited(replies_dir: Path, models: str) -> tuple[str, ...]:
+    """What waits for a person who pastes replies: how many questions and where, then each pasted reply that was
+    malformed and why; empty where nothing does."""
+    wait = waiting(replies_dir, models)
+    wrong = [
+        f"{one.with_suffix('.reply.json')} is malformed: {problem.read_text('utf-8').strip()}"
+        for one in _questions(replies_dir, models)
+        if (problem := one.with_suffix(".problem.txt")).is_file()
+    ]
+    folders = ", ".join(str(folder) for folder in dict.fromkeys(one.parent for one in wait))
+    how = "paste the reply to each NAME.md beside it, as NAME.reply.json; the same command goes on from there"
+    return (*([f"{len(wait)} wait in {folders}: {how}"] if wait else ()), *wrong)
 
 
 class Forecast:

@@ -291,6 +291,10 @@ class KernelError(ValueError):
     """A notebook could not be executed to its end; the message names the cell and its error."""
 
 
+class Awaiting(KernelError):
+    """A notebook cannot go on before a person has pasted a reply to a question; nothing failed."""
+
+
 def check() -> None:
     """Raise `KernelError` where no kernel can be started."""
     missing = [name for name in ("ipykernel", "papermill", "nbclient") if find_spec(name) is None]
@@ -371,7 +375,8 @@ def _executed(
     except PapermillExecutionError as error:
         if busy.stopped:
             raise KeyboardInterrupt from None
-        raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
+        kind = Awaiting if error.ename == "NotPasted" else KernelError
+        raise kind(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from filelock import FileLock, Timeout
 
 from wb import paths
 from wb.domain import policy
+from wb.models import client
 from wb.paths import Project, write_whole
 from wb.rules import decisions, edits, sentences, vocabulary
 from wb.runs import artifact, notebook, store
@@ -161,6 +162,7 @@ def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Vers
 
     Raises:
         KernelError: a notebook failed; finished stages are kept.
+        Awaiting: a notebook waits for a pasted reply; the message is what the end of a run would say of it.
         ArtifactError: a stage before the first has no version to take.
         Stopped: Ctrl-C; finished stages are kept.
     """
@@ -244,6 +246,8 @@ def _made(here: Project, step: Planned, inputs: Inputs, upstream: Mapping[str, V
     source = store.policy_of(here, step.parameters)
     if source:
         policy.load(source.path)  # a document that cannot be read is found before a kernel starts
+    for name in {*str(step.parameters.get("model", "offline")).split(",")} - {"offline"}:
+        client.connect(name, offline=None, replies_dir=here.replies)  # and a model that cannot be asked as well
     place = artifact.workplace(here, step.stage)
     started = time.monotonic()
     tell(Notice(step.stage, "running"))
@@ -293,6 +297,10 @@ def _executed(
             environment=environment,
             on_cell=lambda cell, cells, doing: tell(Notice(step.stage, "running", cell, cells, doing)),
         )
+    except kernel.Awaiting as error:
+        wait = client.awaited(here.replies, str(step.parameters.get("model", "")))
+        tell(Notice(step.stage, "waiting", note="for replies that are pasted"))
+        raise kernel.Awaiting("\n".join(f"questions        {one}" for one in wait) or str(error)) from None
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
     if not (folder / store.FINISH).is_file():

@@ -218,9 +218,8 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
         offered = int(draft.manifest["summary"].get("offered", 0))
         rows += [("open sentences", f"of {offered} there are readings to choose from")] * bool(offered)
         rows += [("to decide", f"{draft.folder / DRAFT} ({BESIDE})")]
-    if wait := client.waiting(done[-1].folder.parents[1] / "replies", str(done[-1].manifest["model"])):
-        where = ", ".join(str(folder) for folder in dict.fromkeys(one.parent for one in wait))
-        rows.append(("questions", f"{len(wait)} wait in {where}: paste the replies beside them and run again"))
+    wait = client.awaited(done[-1].folder.parents[1] / "replies", str(done[-1].manifest["model"]))
+    rows += [("questions", one) for one in wait]
     rows.append(("results", results.folder / RESULTS) if results else ("last stage", done[-1].folder))
     return ("", *(f"{head:17}{text}" for head, text in rows))
 
