@@ -277,7 +277,7 @@ def test_a_baseline_sees_what_was_done_and_not_what_was_attempted() -> None:
     ]
     (run,) = events.loads("\n".join(map(json.dumps, lines)))
     *_, (_, seen, _) = recorded.seen(run)
-    assert seen == Observation("", "", ("one()", "four()", "six()"), "last()", "", {})
+    assert seen == Observation("", "", ("one()", 'four() gave "x"', "six()"), "last()", "", {})
 
 
 # ---- the door -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.bench import compare, evaluate, mind2web, recorded
+from wb.bench import baselines, compare, evaluate, mind2web, recorded
 from wb.bench.recorded import Judged, RunsError
 from wb.domain import events, judging, session, tools
 from wb.domain.events import EventError, Observation, Recognition
@@ -346,6 +346,37 @@ def test_a_baseline_sees_the_words_the_call_and_the_state() -> None:
     assert list(recorded.seen(run)) == [
         ("a#1", Observation("pay it", "", ("look()",), "pay(sum=3)", "", {"age": 9}), True)
     ]
+
+
+def test_a_baseline_sees_what_results_told_as_a_guard_does_and_nothing_before_they_came() -> None:
+    weight = {"name": "grams", "type": "integer", "from": {"result": "weigh", "path": "grams"}}
+    box = tools.parse(json.dumps({"tools": [{"name": "weigh"}, {"name": "fly"}], "state": [weight]}))
+    lines = [
+        {"run": "a", "state": {"age": 9, "grams": 1}},  # what is told of a field with a source, no guard reads
+        call("fly", label="deny"),
+        {"run": "a", "call": {"tool": "weigh", "arguments": {}}, "call_id": "w"},
+        call("fly", label="deny"),
+        {"run": "a", "result": {"grams": 900}, "call_id": "w"},
+        call("fly", label="allow"),
+    ]
+    (run,) = events.loads(text(*lines))
+    turns = [turn for _, turn, _ in recorded.seen(run, box)]
+    assert [dict(turn.state) for turn in turns] == [{"age": 9, "grams": one} for one in (None, None, 900)]
+    assert [turn.previous_actions for turn in turns] == [(), ("weigh()",), ('weigh() gave {"grams": 900}',)]
+    rows = [baselines.shown(baselines.observed(turn))[0] for turn in turns]
+    assert [(row["known"], row.get("not known")) for row in rows] == [
+        ({"age": 9}, ["grams"]),
+        ({"age": 9}, ["grams"]),
+        ({"age": 9, "grams": 900}, None),
+    ]
+
+
+def test_a_baseline_is_told_nothing_of_fields_that_a_broken_recording_cannot_tell() -> None:
+    weight = {"name": "grams", "type": "integer", "from": {"result": "weigh", "path": "grams"}}
+    box = tools.parse(json.dumps({"tools": [{"name": "weigh"}, {"name": "fly"}], "state": [weight]}))
+    made = events.Asked(Call("weigh", {})), events.Result({"grams": 9}, False, "odd"), events.Asked(Call("fly", {}), "deny")
+    run = events.Run("a", tuple(events.Event("a", one) for one in made))
+    assert [dict(turn.state) for _, turn, _ in recorded.seen(run, box)] == [{"grams": None}]
 
 
 def test_the_table_of_a_notebook_counts_what_the_replay_judged(tmp_path: Path) -> None:

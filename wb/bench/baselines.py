@@ -297,11 +297,13 @@ def links(policy: Policy) -> tuple[Link, ...]:
 
 
 def shown(trace: Trace) -> list[dict[str, object]]:
-    """A trace as a model sees it: for every step the calls, what was known before them, and the words."""
+    """A trace as a model sees it: for every step the calls, what was known before them and what was not (None), and
+    the words."""
     return [
         {
             "calls": [{"tool": c.tool, "arguments": dict(c.arguments or {})} for c in step.calls],
-            "known": dict(step.state),
+            "known": {name: value for name, value in step.state.items() if value is not None},
+            **({"not known": unknown} if (unknown := [name for name, v in step.state.items() if v is None]) else {}),
             "seen": step.text,
         }
         for step in trace.steps

@@ -114,7 +114,7 @@ def judged(name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm
     }
     if name not in made or not is_model(llm):
         raise ValueError(f"a baseline of {list(made)} and --model NAME were required; got {name!r} and {llm.name!r}")
-    cases = [(run.id, *case) for run in runs for case in recorded.seen(run)]
+    cases = [(run.id, *case) for run in runs for case in recorded.seen(run, policy.toolbox)]
     if not cases:
         raise ValueError(f"calls with a label were required; got none in {len(runs)} runs")
     seen = [baselines.observed(turn, name=case) for _, case, turn, _ in cases]

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -226,7 +228,8 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
     if split not in ("all", *SPLITS):
         raise RunsError(f"split must be one of {['all', *SPLITS]}; got {split!r}")
     kept = tuple(run for run in read(runs) if split in ("all", part(run.id, seed)))
-    cases = [(run, Case(name, turn, denied)) for run in kept for name, turn, denied in seen(run)]
+    box = documents.toolbox(policy)
+    cases = [(run, Case(name, turn, denied)) for run in kept for name, turn, denied in seen(run, box)]
     learned = frozenset(case.id for run, case in cases if part(run.id, seed) == "learning")
     return Benchmark(tuple(case for _, case in cases), learned, kept, SPLITS)
 
@@ -264,12 +267,14 @@ def labelled(runs: Iterable[Run], toolbox: Toolbox = EMPTY) -> tuple[Trace, ...]
     return tuple(trace for run in runs for trace in _labelled(run, toolbox))
 
 
-def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
+def seen(run: Run, toolbox: Toolbox = EMPTY) -> Iterator[tuple[str, Observation, bool]]:
     """Every labelled call of a run as a baseline sees it: its name, the turn in words, whether it is to be denied.
 
     What others than the user said last stands under their roles: a page in view, a memory.  The previous actions are
-    those that were done: one to be denied only where its result says so, none that failed.
+    those that were done, with what they gave: one to be denied only where its result says so, none that failed.  State
+    fields with a source in the toolbox are what a session knows of them there, as the guards see them; None: unknown.
     """
+    known = _sourced(run, toolbox)
     said: dict[str, list[str]] = {}
     state: Mapping[str, Value] = {}
     done: dict[int, str] = {}
@@ -287,17 +292,19 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
                     words = "\n".join(said.get("user", ()))
                     last = {role: texts[-1] for role, texts in said.items() if role != "user"}
                     agent = "\n".join(f"{role}: {text}" * (role != "assistant") or text for role, text in last.items())
+                    facts = {**state, **known[number]} if number in known else state
                     yield (
                         f"{run.id}#{number}",
-                        Observation(words, "", tuple(done.values()), shown, agent, state),
+                        Observation(words, "", tuple(done.values()), shown, agent, facts),
                         label == "deny",
                     )
                 if label != "deny":
                     done[number] = shown
                 waiting |= {None: (number, shown), call_id: (number, shown)}
                 number += 1
-            case Result(failed=failed, call_id=call_id) if call_id in waiting:
+            case Result(value, failed, call_id) if call_id in waiting:
                 place, shown = waiting.pop(call_id)
+                shown += f" gave {json.dumps(value, ensure_ascii=False)}" * (value is not None)
                 done.pop(place, None)
                 if not failed:
                     done = dict(sorted({**done, place: shown}.items()))
@@ -306,18 +313,35 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 
 
 def _labelled(run: Run, toolbox: Toolbox) -> Iterator[Trace]:
+    for number, label, ideal in _followed(run.id, _told_at_once(run), toolbox):
+        if label is not None:
+            yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
+
+
+def _sourced(run: Run, toolbox: Toolbox) -> dict[int, dict[str, Value]]:
+    """By call, what is known of the state fields with a source; nothing from an event on that fits to none before."""
+    names = [one.name for one in toolbox.state if one.source is not None]
+    found = {n: dict.fromkeys(names) for n, _ in enumerate(e for e in run.events if type(e.what) in (Asked, Observation))}
+    with suppress(SessionError):
+        for number, _, ideal in _followed(run.id, run.events, toolbox) if names else ():
+            found[number] = {name: ideal.asked.state.get(name) for name in names}
+    return found if names else {}
+
+
+def _followed(run: str, happened: Iterable[Event], toolbox: Toolbox) -> Iterator[tuple[int, Label | None, _Echo]]:
+    """Each call as a judge meets it that decides as its label says and reads all state fields with a source."""
     sourced = frozenset(one.name for one in toolbox.state if one.source is not None)
     ideal, number = _Echo(_Untyped(toolbox), lambda tool, before=(): sourced), 0
-    session = Session(ideal, run=run.id)
-    for event in _told_at_once(run):
+    session = Session(ideal, run=run)
+    for event in happened:
         if isinstance(event.what, Observation):
             session.turn(Recognition((), "nothing recognises free text"))
         else:
             label = event.what.label if isinstance(event.what, Asked) else None
             ideal.verdict = Verdict("deny" if label == "deny" else "allow", "so its label says")
             session.replay((event,))
-            if label is not None:
-                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
+            if isinstance(event.what, Asked):
+                yield number, label, ideal
         number += isinstance(event.what, Asked | Observation)
 
 
