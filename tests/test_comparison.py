@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
@@ -208,6 +209,24 @@ RECORDED = """{"run": "r", "say": {"role": "user", "text": "a map, please"}}
 """
 
 
+class Waits(NamedTuple):
+    """An open sentence."""
+
+    id: str
+    text: str
+
+
+def carding(request: dict) -> Say:
+    """As `carded`, of turns whose card nobody told as well."""
+    if request["response_format"]["json_schema"]["name"] != "judge_turns":
+        return carded(request)
+    runs = json.loads(request["messages"][1]["content"].split('name="turns">')[1].split("</data>")[0])
+    rows = [
+        {"id": r["id"], "violated": ["s1"] * (r["run"][0]["known"].get("card") is False), "unknown": []} for r in runs
+    ]
+    return Say(json.dumps({"turns": rows}))
+
+
 def carded(request: dict) -> Say:
     """A scripted model that looks at the card of the turn, and so for each rule of each turn."""
     form, text = request["response_format"]["json_schema"]["name"], request["messages"][1]["content"]
@@ -255,6 +274,34 @@ def test_a_baseline_judges_the_labelled_calls_of_recorded_runs(tmp_path, policy,
     replayed = compare.judged(name, policy, rules, runs, again, batch)
     assert [one.verdict for one in replayed] == [one.verdict for one in judged]
     assert {(one.queries, one.seconds) for one in replayed} == {(queries, None)}, "no time of replies that were there"
+
+
+RUNG = """{"run": "r", "call": {"tool": "ring", "arguments": {}}, "label": "allow"}
+{"run": "s", "state": {"card": true}}
+{"run": "s", "call": {"tool": "lend", "arguments": {}}, "label": "allow"}
+{"run": "t", "state": {"card": false}}
+{"run": "t", "call": {"tool": "lend", "arguments": {}}, "label": "deny"}
+"""
+
+
+@pytest.mark.parametrize(("name", "batch"), [("rule_traverse", 1), ("rule_traverse", 9), ("direct", 1)])
+def test_a_call_that_no_rule_concerns_is_told_apart_and_undecided_where_sentences_are_open(
+    tmp_path, policy, name, batch
+) -> None:
+    runs, rules = events.loads(RUNG), reader.extracted(policy).ruleset
+    waiting = {tool: (Waits("s7", "Ring only by day."),) for tool in ("ring", "lend")}
+    with Scripted(carding) as server:
+        llm = LLM(Endpoint("scripted", base_url=server.url, replies=Replies(tmp_path), retries=0))
+        free, held = (compare.judged(name, policy, rules, runs, llm, batch, some) for some in ({}, waiting))
+    assert [one.verdict.decision for one in free] == ["allow", "allow", "deny"]
+    named = [one.verdict.reason == "ring: no rule concerns it" for one in free]
+    assert named == [name == "rule_traverse", False, False]
+    assert [one.verdict.decision for one in held] == [
+        "undecided" if name == "rule_traverse" else "allow",
+        "allow",  # the rules of its tool were asked, as the method is
+        "deny",
+    ]
+    assert held[0].verdict.open == (("s7",) if name == "rule_traverse" else ())
 
 
 def test_a_baseline_needs_a_model_labels_and_all_replies(tmp_path, policy, engine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -374,8 +375,12 @@ def test_a_baseline_sees_what_results_told_as_a_guard_does_and_nothing_before_th
 def test_a_baseline_is_told_nothing_of_fields_that_a_broken_recording_cannot_tell() -> None:
     weight = {"name": "grams", "type": "integer", "from": {"result": "weigh", "path": "grams"}}
     box = tools.parse(json.dumps({"tools": [{"name": "weigh"}, {"name": "fly"}], "state": [weight]}))
-    made = events.Asked(Call("weigh", {})), events.Result({"grams": 9}, False, "odd"), events.Asked(Call("fly", {}), "deny")
-    run = events.Run("a", tuple(events.Event("a", one) for one in made))
+    made = (
+        events.Asked(Call("weigh", {})),
+        events.Result({"grams": 9}, False, "odd"),
+        events.Asked(Call("fly", {}), "deny"),
+    )
+    run = SimpleNamespace(id="a", events=[events.Event("a", one) for one in made])  # a `Run` would refuse it
     assert [dict(turn.state) for _, turn, _ in recorded.seen(run, box)] == [{"grams": None}]
 
 

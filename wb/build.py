@@ -245,7 +245,9 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
     if model == "offline":
-        raise ValueError("--dry-run needs --model NAME, a model of an endpoint or paste:ME: the offline engine asks nobody")
+        raise ValueError(
+            "--dry-run needs --model NAME, a model of an endpoint or paste:ME: the offline engine asks nobody"
+        )
     place = key.policy(str(given["01"]["policy"]), here.policies).path
     source = documents.load(place)
     encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")

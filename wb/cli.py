@@ -203,6 +203,7 @@ def judge(
     from wb.bench import compare, recorded
     from wb.domain import events
     from wb.domain import policy as documents
+    from wb.rules.sentences import open_on
     from wb.runs import verdicts
 
     if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
@@ -214,7 +215,10 @@ def judge(
         happened = built.judge(runs, guard, strange, model) if not asking else ()
         if asking:
             llm = built.engine(model or built.model)
-            happened = compare.judged(guard, documents.load(policy), built.rules, events.read(runs), llm, batch)
+            waiting = open_on(built.sentences)
+            happened = compare.judged(
+                guard, documents.load(policy), built.rules, events.read(runs), llm, batch, waiting
+            )
         for call in happened:
             kept.append(call)
             if as_json:
@@ -622,7 +626,9 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
     if wait := client.awaited(paths.project().replies, model or ""):
         on = f"here `wb run --policy {policy} --model {model} --to {building.LAST}`"
-        raise ValueError("\n".join((f"{policy}: a run by {model} whose questions wait no more was required, {on}", *wait)))
+        raise ValueError(
+            "\n".join((f"{policy}: a run by {model} whose questions wait no more was required, {on}", *wait))
+        )
     told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one {by}"
     print(told, file=sys.stderr)
     return building.build(policy, model or "offline")

@@ -8,8 +8,8 @@ with figures; so is every method where a policy has no labelled runs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -20,22 +20,25 @@ from wb.bench.evaluate import Scored
 from wb.bench.mapping import Read
 from wb.bench.mind2web import Benchmark
 from wb.bench.recorded import Judged
-from wb.domain import answers, events
+from wb.domain import answers, events, judging
 from wb.domain import policy as documents
 from wb.domain.events import Event, Observation, Recognition, Run
+from wb.domain.judging import Quoted
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Guard
+from wb.domain.trace import Guard, Verdict
 from wb.guards import contract, runtime, synthesis, veriguard
 from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
 from wb.models.client import LLM, PREFIX
-from wb.rules import sentences
+from wb.rules import residual, sentences
 from wb.rules.rule import RuleSet
 
 NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline'), or not all has a reply"
 ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
+Waiting = Mapping[str, Sequence[Quoted]]  # open sentences, by the tools that they hold
+NONE: Waiting = {}
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
 
 
@@ -98,8 +101,17 @@ def measured(guard: Guard, benchmark: Benchmark, turns: Turns, answerer: LLM | N
     return Measured(guard.name, recorded.outcomes(judged), turns.queries + queries, turns.seconds + seconds, near)
 
 
-def judged(name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm: LLM, batch: int = 1) -> list[Judged]:
-    """A baseline's verdicts on the labelled calls of recorded runs, each with its share of the queries.
+def judged(
+    name: str,
+    policy: Policy,
+    ruleset: RuleSet,
+    runs: Sequence[Run],
+    llm: LLM,
+    batch: int = 1,
+    waiting: Waiting = NONE,
+) -> list[Judged]:
+    """A baseline's verdicts on the labelled calls of recorded runs, each with its share of the queries; `waiting` are
+    the open sentences of each tool.
 
     The seconds are those of waiting for the model; None where a reply was recorded before, or pasted.
 
@@ -119,17 +131,36 @@ def judged(name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm
         raise ValueError(f"calls with a label were required; got none in {len(runs)} runs")
     seen = [baselines.observed(turn, name=case) for _, case, turn, _ in cases]
     before, failed = llm.ledger.total, llm.ledger.failed
-    verdicts = made[name]().decide_all(seen)
+    method = made[name]()
+    verdicts = method.decide_all(seen)
     if missing := llm.ledger.failed - failed:
         raise ValueError(f"a reply to every question was required; {missing} have none yet")
     used = llm.ledger.total
     live = used.replayed == before.replayed and not llm.name.startswith(PREFIX)
     share = (used.queries - before.queries) / len(cases), (used.seconds - before.seconds) / len(cases) if live else None
     return [
-        Judged(run, int(case.rpartition("#")[2]), turn.target_action.partition("(")[0], label, verdict, (), *share)
+        Judged(
+            run, int(case.rpartition("#")[2]), _tool(turn), label, _apart(method, turn, verdict, waiting), (), *share
+        )
         for (run, case, turn, denied), verdict in zip(cases, verdicts, strict=True)
         for label in ("deny" if denied else "allow",)
     ]
+
+
+def _tool(turn: Observation) -> str:
+    """The tool of a recorded call in words."""
+    return turn.target_action.partition("(")[0]
+
+
+def _apart(method: Baseline, turn: Observation, verdict: Verdict, waiting: Waiting) -> Verdict:
+    """A verdict on a recorded call; one of rule traversal that allows while no rule in force concerns the tool says
+    so, as guards do, and is undecided where open sentences bear on it."""
+    tool = _tool(turn)
+    if not isinstance(method, baselines.RuleTraverse) or verdict.decision != "allow":
+        return verdict
+    if any(residual.bearing(rule, tool, method.ruleset) is not None for rule in method.ruleset.rules):
+        return verdict
+    return judging.held(replace(verdict, reason=f"{tool}: {runtime.FREE}"), tool, waiting.get(tool, ()))
 
 
 def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
@@ -137,7 +168,9 @@ def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
     return _compared(baselines.Keywords(policy), benchmark)
 
 
-def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> tuple[Measured, ...]:
+def asked(
+    policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM, waiting: Waiting = NONE
+) -> tuple[Measured, ...]:
     """The baselines that ask a model about every turn; none with the offline engine, a model whose replies a person
     pastes, or without turns.  One of which a question has no reply was not measured."""
     if not is_model(llm) or llm.name.startswith(PREFIX) or not benchmark.cases:
@@ -150,15 +183,17 @@ def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> t
     found = []
     for method in methods:
         failed = llm.ledger.failed
-        one = _compared(method, benchmark, llm)
+        one = _compared(method, benchmark, llm, waiting)
         found += [one] if llm.ledger.failed == failed else []
     return tuple(found)
 
 
-def _compared(method: Baseline, benchmark: Benchmark, llm: LLM | None = None) -> Measured:
+def _compared(method: Baseline, benchmark: Benchmark, llm: LLM | None = None, waiting: Waiting = NONE) -> Measured:
     """A baseline's outcomes on the turns in words."""
     seen = [baselines.observed(case.observation, name=case.id) for case in benchmark.cases]
     verdicts, queries, seconds = _watched(llm, lambda: method.decide_all(seen))
+    if benchmark.runs:  # whose calls name their tool
+        verdicts = [_apart(method, c.observation, v, waiting) for c, v in zip(benchmark.cases, verdicts, strict=True)]
     outcomes = (Scored(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))
     return Measured(method.name, tuple(outcomes), queries, seconds)
 

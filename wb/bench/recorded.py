@@ -321,8 +321,10 @@ def _labelled(run: Run, toolbox: Toolbox) -> Iterator[Trace]:
 def _sourced(run: Run, toolbox: Toolbox) -> dict[int, dict[str, Value]]:
     """By call, what is known of the state fields with a source; nothing from an event on that fits to none before."""
     names = [one.name for one in toolbox.state if one.source is not None]
-    found = {n: dict.fromkeys(names) for n, _ in enumerate(e for e in run.events if type(e.what) in (Asked, Observation))}
-    with suppress(SessionError):
+    found = {
+        n: dict.fromkeys(names) for n, _ in enumerate(e for e in run.events if type(e.what) in (Asked, Observation))
+    }
+    with suppress(SessionError, events.EventError):
         for number, _, ideal in _followed(run.id, run.events, toolbox) if names else ():
             found[number] = {name: ideal.asked.state.get(name) for name in names}
     return found if names else {}
