@@ -495,3 +495,29 @@ def test_a_call_is_considered_only_where_no_step_goes_on_and_never_allowed_where
     session.lost("the line broke")
     verdict = session.consider("pay", {"id": "x"}).verdict
     assert verdict.decision == "undecided" and "the line broke" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("told", "missing"),
+    [
+        ({"level": 1}, {"state.agreed"}),
+        ({"agreed": True}, {"state.level"}),
+        ({}, {"state.level", "state.agreed"}),
+        ({"level": "high"}, {"state.level", "state.agreed"}),  # what does not fit is not known
+        ({"level": 1, "agreed": True}, set()),
+    ],
+)
+@pytest.mark.parametrize("kind", ["guard", "shield"])
+def test_a_field_that_the_state_tells_is_not_listed_as_unknown(kind: str, told: dict, missing: set[str]) -> None:
+    state = [{"name": "level", "type": "integer"}, {"name": "agreed", "type": "boolean"}]
+    here = tools.parse(json.dumps({"tools": [{"name": "pay", "parameters": ID}], "state": state}))
+    both = Predicate("both", "state", "", test=cel.parse("state.level > 0 && state.agreed"))
+    rule = Rule("r", "Pay so.", parse("ALWAYS (pay IMPLIES both)"), "forbid", quote="Pay so.")
+    rules = RuleSet((PREDICATES[0], both), (rule,))
+    made = airline.guarded("guard", here, rules)
+    judge = made if kind == "guard" else Shield(rules.predicates, circuit.build(rules, {"pay": ("r",)}), toolbox=here)
+    session = Session(judge)
+    session.state(told)
+    verdict = session.consider("pay", {"id": "x"}).verdict
+    assert verdict.decision == ("undecided" if missing else "allow")
+    assert set(", ".join(verdict.missing).split(", ")) - {""} == missing

@@ -12,13 +12,14 @@ from itertools import combinations, product
 from types import MappingProxyType
 
 from wb.domain.tools import DeclaredValues
-from wb.domain.trace import Call, Step
+from wb.domain.trace import Call, Step, Value
 from wb.logic import evaluation, facts, objects
 from wb.logic.facts import Path
 from wb.logic.formula import And, Atom, Formula, Since, atoms, bodies, subformulas
 from wb.logic.objects import NOBODY, Among
 from wb.rules.rule import Predicate, called
 
+NOTHING: Mapping[str, Value] = MappingProxyType({})
 Reader = Callable[[Step, Call | None], bool | None]
 
 
@@ -228,11 +229,21 @@ def heeded(predicates: Iterable[Predicate]) -> frozenset[str] | None:
     return frozenset(tool for one in found for tool in one.tools)
 
 
-def source(predicate: Predicate) -> str:
-    """What tells the predicate's truth: the fields and arguments that its test reads, else its own name."""
+def source(predicate: Predicate, state: Mapping[str, Value] = NOTHING) -> str:
+    """What tells the predicate's truth: the fields and arguments that its test reads, else its own name; without the
+    fields that the state tells, unless it tells them all."""
     if predicate.test is None:
         return predicate.name
-    return ", ".join(dict.fromkeys(called(path, predicate.tools) for path in facts.paths(predicate.test)))
+    paths = tuple(facts.paths(predicate.test))
+    left = [one for one in paths if one.names[0] != "state" or not _told(one.names[1:], state)] or paths
+    return ", ".join(dict.fromkeys(called(path, predicate.tools) for path in left))
+
+
+def _told(names: Sequence[str], state: Value) -> bool:
+    """Whether there is a value under these names."""
+    for name in names:
+        state = state.get(name) if isinstance(state, Mapping) else None
+    return state is not None
 
 
 def told_by(predicate: Predicate) -> tuple[str, ...]:

@@ -490,7 +490,7 @@ class ShieldWatch:
                 if any(answers.get((*p[:i], not p[i], *p[i + 1 :]), given) != given for p, given in answers.items())
             ]
             names = alone or (names if len(set(answers.values())) > 1 else [])
-        sources = {p.name: source(p) for p in self.shield.predicates}
+        sources = {p.name: source(p, step.state) for p in self.shield.predicates if p.name in names}
         return tuple(dict.fromkeys(sources[name] for name in names))
 
     def _margins(self, inferred: Mapping[str, Inference]) -> str:
