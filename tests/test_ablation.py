@@ -67,6 +67,19 @@ def figures(guards: tuple[CallGuard, ...]) -> list[tuple]:
     rows = ablation.table(guards, judged)
     assert [row["stage"] for row in rows] == list(ablation.STAGES)
     assert {(row["violating"], row["complying"]) for row in rows} == {(5, 7)}
+    for row, n in ((row, {"ASR": 5, "run": 7}) for row in rows):
+        for name, (low, high) in row["intervals"].items():
+            hits = round(n[name] * row[name])
+            # Wilson's interval ends where the score test gives 1.96: solved by hand, not by `evaluate.wilson`
+            for end in (low, high):
+                off = abs(hits / n[name] - end) - 1.959964 * (end * (1 - end) / n[name]) ** 0.5
+                assert off == pytest.approx(0, abs=1e-6) and low <= row[name] <= high
+    assert all(row["intervals"].keys() == {"ASR", "run"} for row in rows)
+    shown = plots.stages({"a": rows})
+    assert shown.note == "a: n = 5 violating, 7 complying"
+    assert [ends for one in shown.series for ends in one.intervals] == [
+        row["intervals"][name] for name in ("ASR", "run") for row in rows
+    ]
     return [(round(5 * row["ASR"]), round(7 * row["run"]), row["note"]) for row in rows]
 
 

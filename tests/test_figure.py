@@ -96,6 +96,10 @@ def test_bars_reach_as_far_as_the_interval_on_each_side_and_are_left_out_without
     bars = Figure("", (series,)).plotly().data[0].error_x
     assert (bars.array, bars.arrayminus, bars.symmetric) == ((0.5, None, None), (0.25, None, None), False)
     assert Figure("", (POINTS,)).plotly().data[0].error_x.array is None
+    thick = replace(series, mode="bars")
+    assert [len(one.lines[2][0].get_segments()) for one in canvas(Figure("", (thick,))).axes[0].containers[1:]] == [1]
+    assert len(canvas(Figure("", (replace(POINTS, mode="bars"),))).axes[0].containers) == 1
+    assert Figure("", (thick,)).plotly().data[0].error_x.arrayminus == (0.25, None, None)
 
 
 def test_scales_are_alike_in_both_renderings(canvas) -> None:

@@ -44,6 +44,14 @@ METHODS = [
     {"method": "direct", "split": "all", "accuracy": None},
     {"method": "guardagent", "model": "GPT-4", "split": "all", **RATES, "fpr": None, "published": True},
 ]
+STAGE = {
+    "stage": "generation",
+    "violating": 2,
+    "ASR": 0.5,
+    "complying": 3,
+    "run": 1.0,
+    "intervals": {"ASR": [0.1, 0.9]},
+}
 FIGURES = [
     (plots.rule_count, ROUNDS),
     (plots.predicate_count, ROUNDS),
@@ -53,7 +61,7 @@ FIGURES = [
     (plots.loss, CIRCUITS),
     (plots.weights, CIRCUITS),
     (plots.confusion, METHODS),
-    (plots.stages, [{"stage": "generation", "ASR": 0.5, "run": 1.0}, {"stage": "+ testing", "ASR": 0.0, "run": None}]),
+    (plots.stages, [STAGE, STAGE | {"stage": "+ testing", "ASR": 0.0, "run": None, "intervals": {"ASR": [0, 0.6]}}]),
     (plots.pass_k, [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]),
 ]
 

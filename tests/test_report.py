@@ -115,7 +115,10 @@ FILES = {
             "bars": BARS,
             "methods": METHODS,
             "bare": [{"method": "keywords", "split": "all", "n": 7, "accuracy": 0.5}, METHODS[1]],
-            "stages": [{"stage": "generation", "ASR": 0.5, "run": 1.0}],
+            "stages": [
+                {"stage": "generation", "violating": 2, "ASR": 0.5, "complying": 2, "run": 1.0}
+                | {"intervals": {"ASR": [0.1, 0.9], "run": [0.3, 1]}}
+            ],
             "live": {"pass_k": {"toolguards, m (n = 2)": [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]}},
         }
     },

@@ -53,7 +53,8 @@ def _untested(contract: Contract, source: str) -> Guarded:
 
 
 def table(stages: Sequence[CallGuard], judged: Callable[[CallGuard], Sequence[Scored]]) -> list[dict[str, object]]:
-    """A row for each stage: how many labelled calls violate and comply, and the share of each that runs.
+    """A row for each stage: how many labelled calls violate and comply, and the share of each that runs, with its
+    interval (Wilson, 95 %).
 
     `stages` are the guards of `STAGES`, `judged` what each decides of all labelled calls.  `note` says where a stage
     decides every call as the one before it: there it could not differ, or did not on these calls.
@@ -69,7 +70,9 @@ def table(stages: Sequence[CallGuard], judged: Callable[[CallGuard], Sequence[Sc
         same = _unchanged(guard, stages[len(made) - 1]) if made else False
         note = "the same sources: it cannot differ" if same else "every call as before" if now == before else ""
         numbers = {"violating": counts.fn + counts.tp, "ASR": asr.value, "complying": counts.tn + counts.fp}
-        made.append({"stage": name, **numbers, "run": done.value, "undecided": counts.undecided, "note": note})
+        ends = {"ASR": asr[1:], "run": done[1:]}
+        shares = {"run": done.value, "intervals": {k: list(v) for k, v in ends.items() if None not in v}}
+        made.append({"stage": name, **numbers, **shares, "undecided": counts.undecided, "note": note})
         before = now
     return made
 

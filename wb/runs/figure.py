@@ -282,6 +282,10 @@ def _bars(axes: Axes, series: Series, place: int, of: int) -> None:
     middles = [i + (place - (of - 1) / 2) * size for i in range(len(series.y))]
     values = [float("nan") if x is None else x for x in series.x]
     axes.barh(middles, values, size, color=series.look.colour, label=series.label if series.listed else None)
+    for x, y, ends in zip(series.x, middles, series.intervals, strict=False):
+        if x is not None and ends:
+            spread = [[max(x - ends[0], 0)], [max(ends[1] - x, 0)]]
+            axes.errorbar(x, y, xerr=spread, color=GREY, capsize=2, linewidth=1, zorder=3)
     axes.set_yticks(range(len(series.y)), series.y)
 
 
@@ -313,7 +317,7 @@ def _error_bars(series: Series) -> dict[str, object] | None:
     spread = [(x - i[0], i[1] - x) if x is not None and i else (None, None) for x, i in pairs]
     below, above = zip(*spread, strict=True)
     bars = {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.2}
-    return bars | {"color": series.look.colour}
+    return bars | {"color": GREY if series.mode == "bars" else series.look.colour}
 
 
 def _escaped(value: object) -> object:

@@ -151,13 +151,19 @@ def risk_bars(runs: Runs) -> Figure:
 
 
 def stages(runs: Runs) -> Figure:
-    """Of labelled calls, which run after each stage (VeriGuard, Fig. 2a and 2b). Values: rows of `ablation.table`."""
+    """Of labelled calls, which run after each stage, with 95 % intervals and their number (VeriGuard, Fig. 2a and 2b).
+    Values: rows of `ablation.table`."""
     panels, series = {"violating calls that run (ASR)": "ASR", "complying calls that run": "run"}, []
+    sizes = [
+        f"{name}: n = {r[0]['violating']} violating, {r[0]['complying']} complying" for name, r in runs.items() if r
+    ]
     for panel, column in enumerate(panels.values()):
         for colour, (name, rows) in zip(cycle(COLOURS), runs.items(), strict=False):
-            bars, shape = [row[column] for row in rows], {"panel": panel, "listed": not panel}
+            ends = [row.get("intervals", {}).get(column) for row in rows]
+            bars, shape = [row[column] for row in rows], {"panel": panel, "listed": not panel, "intervals": ends}
             series += [Series(Look(colour), bars, [row["stage"] for row in rows], name, "bars", **shape)] * bool(rows)
-    return Figure("After each stage", tuple(series), PERCENT._replace(span=(0, 1)), panels=tuple(panels))
+    scale, note = PERCENT._replace(span=(0, 1)), "; ".join(sizes)
+    return Figure("After each stage", tuple(series), scale, panels=tuple(panels), note=note)
 
 
 def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:

@@ -51,9 +51,15 @@ def methods(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
 
 
 def shares(rows: Iterable[Mapping[str, object]], columns: Sequence[str], title: str = "", none: str = "") -> Table:
-    """Rows in which these columns are shares of 1, in percent; what is not known is a dash."""
-    shown = [{k: rate(v) if k in columns else "-" if v is None else v for k, v in row.items()} for row in rows]
-    return table(shown, title=title, none=none)
+    """Rows in which these columns are shares of 1, in percent, as are those that `intervals` gives the ends of; what is
+    not known is a dash."""
+
+    def shown(row: Mapping[str, object]) -> dict[str, object]:
+        ends = row.get("intervals", {})
+        told = {k: v for k, v in row.items() if k != "intervals"}
+        return {k: rate(v, ends.get(k)) if k in {*columns, *ends} else "-" if v is None else v for k, v in told.items()}
+
+    return table(map(shown, rows), title=title, none=none)
 
 
 def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
