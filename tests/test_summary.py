@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import recount
@@ -155,6 +156,10 @@ def test_the_lines_count_what_the_summary_holds() -> None:
     found = json.loads(artifact.dumps(told(rules, opened("s", "ring")), "summary"))
     said = dict(summary.lines(found))
     assert said["sentences"] == "1: 0 rule, 1 open, 0 not a constraint, 0 duty, 0 waived"
+    under = replace(opened("s", "ring"), headings=("Bells",))
+    title = replace(opened("t"), text="Bells", cls="not a constraint")
+    over = json.loads(artifact.dumps(told(rules, title, under), "summary"))
+    assert dict(summary.lines(over))["sentences"].startswith("2 (1 of them titles): 0 rule, 1 open, 1 not a constraint")
     assert said["rules"] == "2 read, 2 after refinement: 2 in guards, 0 in no guard"
     assert said["tools"] == "2: 0 free, 0 guarded, 2 blocked"
     assert said["can never allow"] == "1: ring" and said["only if told"] == "1: lend (sober)"

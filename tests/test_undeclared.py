@@ -83,7 +83,7 @@ def lines(*happened, rules=TOLD):
             "(2×), book: hour: one of the arguments hours, price, guests, note, options was required (1×)",
         ),
         (
-            [state(age="34"), state(age=34.0), state(age="34"), state(member=1), state(has_badge="yes")],
+            [state(age="34"), state(age=34.0), state(age="34", member=1), state(age=3, member=True, has_badge="yes")],
             'state fields that do not fit tools.json, and count as not known: age: integer was required; got "34" '
             '(2×), member: boolean was required; got 1 (1×), has_badge: boolean was required; got "yes" (1×)',
         ),
@@ -220,6 +220,32 @@ def test_what_is_told_of_a_field_with_a_source_is_not_read_and_counted() -> None
     list(strange.passing(event for run in events.loads(text) for event in run.events))
     title = "state fields with a source in tools.json, of which what is told is not read"
     assert strange.lines() == (f"{title}: p (2×, first in line 1, run run 0)",)
+
+
+GONE = "state fields that an earlier state of the run told and a later one leaves out, and count as not told"
+
+
+@pytest.mark.parametrize(
+    ("states", "line"),
+    [
+        ([{"age": 1, "member": True}, {"age": 2}, {"age": 3}], f"{GONE}: member (1×)"),
+        ([{"age": 1}, {}, {"age": 1}, {}], f"{GONE}: age (2×)"),
+        ([{"age": 1}, {"age": None, "member": True}], ""),  # that it is not known any more was told
+        ([{"age": None}, {}], ""),
+        ([{"age": 1}, {"member": True, "age": 1}], ""),
+    ],
+)
+def test_what_a_later_state_leaves_out_is_counted(states: list[dict], line: str) -> None:
+    assert lines(*(state(**one) for one in states)) == ((line,) if line else ())
+
+
+def test_a_state_of_another_run_or_of_a_field_with_a_source_leaves_nothing_out() -> None:
+    for runs, field in ((("a", "b"), "member"), (("a", "a"), "p")):
+        rows = [{"run": run, "state": values} for run, values in zip(runs, ({field: True}, {}), strict=True)]
+        strange = Undeclared(ASKING, RuleSet())
+        told = events.loads("\n".join(map(json.dumps, rows)))
+        list(strange.passing(event for run in told for event in run.events))
+        assert not [line for line in strange.lines() if line.startswith(GONE)]
 
 
 def test_each_thing_has_the_line_and_run_where_it_came_first() -> None:

@@ -406,7 +406,7 @@ class _Echo:
 # ---- what does not fit tools.json ------------------------------------------------------------------------------------
 
 MOST = 8  # names in a line
-Kind = Literal["tool", "call", "field", "value", "unread", "lookup", "time"]
+Kind = Literal["tool", "call", "field", "value", "unread", "lookup", "gone", "time"]
 TITLES: dict[Kind, str] = {
     "tool": "",
     "call": "calls that do not fit tools.json, and do not run",
@@ -414,6 +414,7 @@ TITLES: dict[Kind, str] = {
     "value": "state fields that do not fit tools.json, and count as not known",
     "unread": "state fields with a source in tools.json, of which what is told is not read",
     "lookup": "lookups that no field of the state comes from, and that tell nothing",
+    "gone": "state fields that an earlier state of the run told and a later one leaves out, and count as not told",
     "time": 'calls without a "time", which rules ask for',
 }
 What = tuple[Kind, str]  # a name, or what is wrong with it
@@ -422,7 +423,8 @@ What = tuple[Kind, str]  # a name, or what is wrong with it
 @dataclass(frozen=True, slots=True)
 class Undeclared:
     """Counts what does not fit the toolbox. A state field is declared as well where a rule's predicate without a test
-    is told under its name, true or false."""
+    is told under its name, true or false.  A state event tells all that is known: what a later one of the run leaves
+    out is counted as well."""
 
     toolbox: Toolbox
     rules: RuleSet
@@ -434,9 +436,16 @@ class Undeclared:
         validator = Validator(self.toolbox)
         spoken = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
         spoken -= {one.name for one in self.toolbox.state}
-        timed = self._timed()
+        asked = (None, "question")  # what is told of a field that comes from elsewhere is not read
+        read = {one.name for one in self.toolbox.state if (one.source and one.source.kind) in asked} | spoken
+        timed, before = self._timed(), {}  # what the last state of each run told
         for event in events:
-            for what in self._problems(event, validator, spoken, timed):
+            gone = ()
+            if isinstance(event.what, State):
+                now = event.what.values
+                gone = [("gone", name) for name in before.get(event.run, ()) if name not in now]
+                before[event.run] = [name for name in now if name in read and now[name] is not None]
+            for what in (*gone, *self._problems(event, validator, spoken, timed)):
                 self.counts[what] += 1
                 line = "" if event.line is None else f"line {event.line}, "
                 self.first.setdefault(what, f"first in {line}run {named(event.run)}")

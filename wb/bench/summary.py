@@ -57,6 +57,7 @@ class Summary:
     sentences: Mapping[str, int]
     rules: Mapping[str, int]
     tools: tuple[ToolFate, ...]
+    titles: int = 0  # of the sentences
 
 
 def summary(
@@ -87,7 +88,8 @@ def summary(
     outside = len(residual.unguarded(toolbox, refined))
     read, stayed = len(extracted.rules), len(refined.rules)
     counts = {"read": read, "refined": stayed, "in guards": stayed - outside, "in no guard": outside}
-    return Summary(policy, model, sentences.counted(readings), counts, tools)
+    titles = sentences.titles((one.text, one.headings) for one in readings)
+    return Summary(policy, model, sentences.counted(readings), counts, tools, titles)
 
 
 def parameters(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> list[dict[str, object]]:
@@ -102,9 +104,10 @@ def parameters(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> list[d
     return rows
 
 
-def classes(counts: Mapping[str, int]) -> str:
-    """How many sentences there are, and how many in each class."""
-    return f"{sum(counts.values())}: " + ", ".join(f"{n} {name}" for name, n in counts.items())
+def classes(counts: Mapping[str, int], titles: int = 0) -> str:
+    """How many sentences there are, how many of them are titles, and how many in each class."""
+    own = f" ({titles} of them titles)" * bool(titles)
+    return f"{sum(counts.values())}{own}: " + ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
 def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
@@ -116,7 +119,7 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     proved = sum(t["grade"] == "proved" for t in ruled)
     alone = "; rules and code are one grammar's reading" * (proved > 0 and found["model"] == "offline")
     rows = [
-        ("sentences", classes(found["sentences"])),
+        ("sentences", classes(found["sentences"], found.get("titles", 0))),
         (
             "rules",
             f"{rules['read']} read, {rules['refined']} after refinement: "

@@ -286,6 +286,13 @@ def counted(accounts: Iterable[Account]) -> dict[str, int]:
     return {cls: found[cls] for cls in CLASSES}
 
 
+def titles(rows: Iterable[tuple[str, Sequence[str]]]) -> int:
+    """How many sentences are a heading of others, each given by its text and the headings over it."""
+    kept = tuple(rows)
+    over = {title for _, above in kept for title in above}
+    return sum(text in over for text, _ in kept)
+
+
 LISTS = ("headings", "rules", "tools", "apart")
 
 

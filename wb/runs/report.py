@@ -27,6 +27,7 @@ from wb.models import client
 from wb.paths import Project, write_whole
 from wb.rules import questions, requirements, rulefile
 from wb.rules.rule import RuleSet
+from wb.rules.sentences import titles
 from wb.runs import artifact, cards, plots, show
 from wb.runs.artifact import ArtifactError, Version
 from wb.runs.cards import Card, Quote, Source, Table, count
@@ -81,8 +82,9 @@ class Outcome:
         if self.guarding is not None:
             return summary.lines(self.guarding)
         stages = zip(self.rule_counts, ("read", "after refinement"), strict=False)
+        own = [(str(row["text"]), row["headings"]) for row in self.sentences or ()]
         rows = {
-            "sentences": summary.classes(self.counts) if self.sentences is not None else "",
+            "sentences": summary.classes(self.counts, titles(own)) if self.sentences is not None else "",
             "rules": ", ".join(f"{n} {stage}" for n, stage in stages),
         }
         return tuple((head, text) for head, text in rows.items() if text)
