@@ -36,6 +36,10 @@ from wb.adapters import enforcement
 from wb.adapters import langgraph as adapter
 from wb.bench import tau
 from wb.domain.session import Session
+from wb.logic.syntax import parse
+from wb.rules.rule import Rule, RuleSet
+from wb.shield import circuit
+from wb.shield.shield import Shield
 
 Script = Sequence[AIMessage | Callable[[list[Any]], AIMessage]]
 
@@ -150,6 +154,50 @@ def test_parallel_calls_are_decided_in_the_order_of_the_message(sync: bool) -> N
         found = {m.tool_call_id: m for m in run(agent(adapter.tool_node(structured(desk), session), script), sync=sync)}
         assert found["pay"].status == "error" and told in found["pay"].content
         assert found["again"].status == "success", "the result was told by its id"
+
+
+FINAL = "Nothing is lent after the card was closed."
+
+
+def closing(kind: str, **options: Any) -> Session:
+    """A session under a rule by which what is done later may forbid what was done before it."""
+    acts = library.PREDICATES[:4]
+    rule = Rule("r", FINAL, parse("ALWAYS (lend_book IMPLIES NOT ONCE close_card)"), "forbid", quote=FINAL)
+    rules = RuleSet(acts, (rule,))
+    if kind == "guard":
+        return Session(airline.guarded("library", library.BOX, rules), **options)
+    return Session(Shield(acts, circuit.build(rules, {"lend_book": ("r",)}), toolbox=library.BOX), **options)
+
+
+@both
+@pytest.mark.parametrize("kind", ["guard", "shield"])
+@pytest.mark.parametrize(
+    ("order", "first", "after"),
+    [
+        (("lend", "close"), {"lend"}, {"lend", "close"}),  # together, the card may be closed before the book is lent
+        (("close", "lend"), {"close"}, {"close"}),
+        (("lend", "look"), {"lend", "look"}, {"lend", "look"}),  # no rule of lending speaks of it
+        (("look", "close"), {"look", "close"}, {"look", "close"}),
+        (("close", "look"), {"look", "close"}, {"look", "close"}),
+    ],
+)
+def test_a_call_does_not_run_beside_one_whose_verdict_may_rest_on_it(sync, kind, order, first, after) -> None:
+    calls = {
+        "lend": call("lend_book", {"days": 3}, "lend"),
+        "close": call("close_card", {"reader": "r"}, "close"),
+        "look": call("get_reader", {"reader": "r"}, "look"),
+    }
+    session, desk = closing(kind), Desk()
+    script = [says(*(calls[name] for name in order)), DONE]
+    found = {m.tool_call_id: m for m in run(agent(adapter.tool_node(structured(desk), session), script), sync=sync)}
+    assert {name for name in order if found[name].status == "success"} == first
+    one_by_one = [*[says(calls[name]) for name in order], DONE]
+    alone = run(agent(adapter.tool_node(structured(Desk()), closing(kind)), one_by_one), sync=sync)
+    assert {m.tool_call_id for m in alone if m.status == "success"} == after
+    if order == ("lend", "close"):
+        assert "a message of its own was required, after lend_book: their order matters" in found["close"].content
+        watched = run(agent(adapter.tool_node(structured(Desk()), closing(kind, observe=True)), script), sync=sync)
+        assert {m.status for m in watched} == {"success"}, "where it is only observed, all runs"
 
 
 @both

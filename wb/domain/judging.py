@@ -57,6 +57,9 @@ class Judge(Protocol):
     def minds(self, tool: str) -> bool:
         """Whether it may matter to the verdict on another call that the tool was called."""
 
+    def ordered(self, tool: str, other: str) -> bool:
+        """Whether a call of the other tool may change the verdict on one of this tool that comes after it."""
+
     def trusted(self, tool: str) -> tuple[str, ...]:
         """What stands as it is told where a call of the tool is judged, so that nothing proved speaks of it."""
 

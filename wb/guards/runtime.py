@@ -184,6 +184,13 @@ class CallGuard:
         """Whether its rules speak of calls of the tool."""
         return self._minded is None or tool in self._minded
 
+    def ordered(self, tool: str, other: str) -> bool:
+        """Whether what the tool's guard reads of earlier steps speaks of calls of the other."""
+        mine = self.loaded[tool].entry.contract.parameters if tool in self.loaded else ()
+        spoken = [a for p in mine if p.past is not None for a in atoms(p.past)]
+        tools = heeded(self.ruleset.predicate(Atom(one).predicate) for one in spoken)
+        return tools is None or other in tools
+
     @property
     def unguarded(self) -> frozenset[str]:
         """The tools every call of which is denied, because there is no code for them of an accepted grade."""

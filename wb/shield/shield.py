@@ -164,6 +164,13 @@ class Shield:
         """Whether its rules speak of calls of the tool."""
         return self._minded is None or tool in self._minded
 
+    def ordered(self, tool: str, other: str) -> bool:
+        """Whether a rule of what the tool does looks back, and speaks of calls of the other."""
+        circuits = [self.circuits[action] for action in self.does.get(tool, ())]
+        back = {name for c in circuits for r in (*c.rules, *c.laws) for name in _beyond(r.formula)}
+        tools = heeded(p for p in self.predicates if p.name in back)
+        return tools is None or other in tools
+
     def session(self, **options: Any) -> Session:
         """A conversation under this shield; options as of `Session`."""
         return Session(self, **options)
