@@ -102,13 +102,7 @@ def measured(guard: Guard, benchmark: Benchmark, turns: Turns, answerer: LLM | N
 
 
 def judged(
-    name: str,
-    policy: Policy,
-    ruleset: RuleSet,
-    runs: Sequence[Run],
-    llm: LLM,
-    batch: int = 1,
-    waiting: Waiting = NONE,
+    name: str, policy: Policy, ruleset: RuleSet, runs: Sequence[Run], llm: LLM, batch: int = 1, waiting: Waiting = NONE
 ) -> list[Judged]:
     """A baseline's verdicts on the labelled calls of recorded runs, each with its share of the queries; `waiting` are
     the open sentences of each tool.
@@ -132,30 +126,23 @@ def judged(
     seen = [baselines.observed(turn, name=case) for _, case, turn, _ in cases]
     before, failed = llm.ledger.total, llm.ledger.failed
     method = made[name]()
-    verdicts = method.decide_all(seen)
+    verdicts = [_apart(method, c[2], v, waiting) for c, v in zip(cases, method.decide_all(seen), strict=True)]
     if missing := llm.ledger.failed - failed:
         raise ValueError(f"a reply to every question was required; {missing} have none yet")
     used = llm.ledger.total
     live = used.replayed == before.replayed and not llm.name.startswith(PREFIX)
     share = (used.queries - before.queries) / len(cases), (used.seconds - before.seconds) / len(cases) if live else None
     return [
-        Judged(
-            run, int(case.rpartition("#")[2]), _tool(turn), label, _apart(method, turn, verdict, waiting), (), *share
-        )
+        Judged(run, int(case.rpartition("#")[2]), turn.target_action.partition("(")[0], label, verdict, (), *share)
         for (run, case, turn, denied), verdict in zip(cases, verdicts, strict=True)
         for label in ("deny" if denied else "allow",)
     ]
 
 
-def _tool(turn: Observation) -> str:
-    """The tool of a recorded call in words."""
-    return turn.target_action.partition("(")[0]
-
-
 def _apart(method: Baseline, turn: Observation, verdict: Verdict, waiting: Waiting) -> Verdict:
     """A verdict on a recorded call; one of rule traversal that allows while no rule in force concerns the tool says
     so, as guards do, and is undecided where open sentences bear on it."""
-    tool = _tool(turn)
+    tool = turn.target_action.partition("(")[0]
     if not isinstance(method, baselines.RuleTraverse) or verdict.decision != "allow":
         return verdict
     if any(residual.bearing(rule, tool, method.ruleset) is not None for rule in method.ruleset.rules):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -292,7 +292,7 @@ def seen(run: Run, toolbox: Toolbox = EMPTY) -> Iterator[tuple[str, Observation,
                     words = "\n".join(said.get("user", ()))
                     last = {role: texts[-1] for role, texts in said.items() if role != "user"}
                     agent = "\n".join(f"{role}: {text}" * (role != "assistant") or text for role, text in last.items())
-                    facts = {**state, **known[number]} if number in known else state
+                    facts = {**state, **known[number]}
                     yield (
                         f"{run.id}#{number}",
                         Observation(words, "", tuple(done.values()), shown, agent, facts),
@@ -318,16 +318,13 @@ def _labelled(run: Run, toolbox: Toolbox) -> Iterator[Trace]:
             yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
 
 
-def _sourced(run: Run, toolbox: Toolbox) -> dict[int, dict[str, Value]]:
+def _sourced(run: Run, toolbox: Toolbox) -> Mapping[int, dict[str, Value]]:
     """By call, what is known of the state fields with a source; nothing from an event on that fits to none before."""
-    names = [one.name for one in toolbox.state if one.source is not None]
-    found = {
-        n: dict.fromkeys(names) for n, _ in enumerate(e for e in run.events if type(e.what) in (Asked, Observation))
-    }
+    names, found = [one.name for one in toolbox.state if one.source is not None], {}
     with suppress(SessionError, events.EventError):
         for number, _, ideal in _followed(run.id, run.events, toolbox) if names else ():
             found[number] = {name: ideal.asked.state.get(name) for name in names}
-    return found if names else {}
+    return defaultdict(lambda: dict.fromkeys(names), found)
 
 
 def _followed(run: str, happened: Iterable[Event], toolbox: Toolbox) -> Iterator[tuple[int, Label | None, _Echo]]:

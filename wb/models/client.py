@@ -146,7 +146,7 @@ class LLM:
                 answer.renewable,
             ) from None
         if isinstance(self.engine, Pasted):
-            self.engine.problem(prompt.name, answer.digest).unlink(missing_ok=True)
+            self.engine.place(prompt.name, str(answer.digest), "problem.txt").unlink(missing_ok=True)
         self.ledger.add(
             prompt.name,
             answer.usage,
@@ -204,16 +204,15 @@ class Pasted:
         """
         request = self.request(prompt, inputs, schema)
         recorded = self.replies.find(request)
-        stem = self._stem(prompt.name, digest(request))
-        place = self.folder / f"{stem}.reply.json"
+        question = self.place(prompt.name, digest(request), "md")
+        place = question.with_suffix(".reply.json")
         text = place.read_text("utf-8") if place.is_file() else None
         if recorded is not None and text in (None, recorded["text"]):  # else it was pasted anew
             return read(request, recorded["text"], Usage(replayed=1))
         if text is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            question = "\n\n".join(message["content"] for message in request["messages"])
-            write_whole(self.folder / f"{stem}.md", question + "\n")
-            raise NotPasted(f"paste the reply to {self.folder / stem}.md into {place.name} beside it, then run again")
+            write_whole(question, "\n\n".join(message["content"] for message in request["messages"]) + "\n")
+            raise NotPasted(f"paste the reply to {question} into {place.name} beside it, then run again")
         reply = read(request, text, Usage(calls=1))
         self.replies.keep(request, {"text": text})
         return reply
@@ -222,19 +221,16 @@ class Pasted:
         """Everything that decides a reply, as JSON values."""
         return asked(prompt, inputs, schema, self.name, {"temperature": 0.0})
 
-    def problem(self, prompt: str, asked: str | None) -> Path:
-        """The file that says what is wrong with the reply to a question, which the digest of its request names."""
-        return self.folder / f"{self._stem(prompt, str(asked))}.problem.txt"
+    def place(self, prompt: str, asked: str, ending: str) -> Path:
+        """A file of a question, which the digest of its request names."""
+        return self.folder / f"{prompt}.{asked[:32]}{self.trial}.{ending}"
 
     def malformed(self, prompt: str, error: MalformedReply) -> Path:
         """Keep what is wrong with a pasted reply; the file that says it."""
-        place = self.problem(prompt, error.digest)
+        place = self.place(prompt, str(error.digest), "problem.txt")
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(place, f"{error.problem}\n")
         return place
-
-    def _stem(self, prompt: str, asked: str) -> str:
-        return f"{prompt}.{asked[:32]}{self.trial}"
 
 
 def _questions(replies_dir: Path, models: str) -> list[Path]:
