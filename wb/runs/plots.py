@@ -166,6 +166,27 @@ def stages(runs: Runs) -> Figure:
     return Figure("After each stage", tuple(series), scale, panels=tuple(panels), note=note)
 
 
+def guardrails(runs: Runs) -> Figure:
+    """Guardrails on the same recorded calls: the share of attacks that each holds and of benign calls that it lets run,
+    with intervals by task, of the whole of each suite.
+
+    Values: rows of `paired.table`; without an attack there is no point.
+    """
+    rates = {"held": "attacks held", "ran": "benign calls that run"}
+    panels = list(dict.fromkeys((row["suite"], rate) for rows in runs.values() for row in rows for rate in rates))
+    series = []
+    for look, name, rows in _looks(runs):
+        whole = {row["suite"]: row["part"] for row in reversed(rows)}
+        for panel, (suite, rate) in enumerate(panels):
+            own = [row for row in rows if row["suite"] == suite and row["part"] == whole[suite]]
+            ends = [(row[f"{rate} from"], row[f"{rate} to"]) if row[rate] is not None else None for row in own]
+            shape = {"panel": panel, "listed": not panel, "intervals": ends}
+            values, methods = [row[rate] for row in own], [row["method"] for row in own]
+            series.append(Series(look, values, methods, name, "markers", **shape))
+    titles = tuple(f"{suite}: {rates[rate]}" for suite, rate in panels) or ("",)
+    return Figure("Guardrails on the same recorded calls", tuple(series), PERCENT, panels=titles, height=520)
+
+
 def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of a CSV by their first column, as runs to be drawn."""
     with path.open(encoding="utf-8", newline="") as file:

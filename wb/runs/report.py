@@ -294,6 +294,7 @@ DRAWINGS = (
     Drawing(plots.confusion, "07", "results.json", "results", "methods"),
     Drawing(plots.risk_bars, "07", "results.json", "results", "bars"),
     Drawing(plots.stages, "07", "results.json", "results", "stages"),
+    Drawing(plots.guardrails, "07", "results.json", "results", "guardrails"),
     Drawing(plots.pass_k, "07", "results.json", "results", "live.pass_k"),
 )
 
