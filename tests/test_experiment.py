@@ -433,3 +433,6 @@ def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(f
     for name in ("samples", "judged"):
         with pytest.raises(RecallError, match="samples that wb.bench.world wrote, and verdicts of `wb judge"):
             pipeline.plan(here, {"policy": str(folder), name: path.name})
+    path.write_text('{"methods": []}', "utf-8")
+    with pytest.raises(ValueError, match="an object of rows and pairs"):
+        pipeline.plan(here, {"policy": str(folder), "peers": path.name})

@@ -49,6 +49,31 @@ def test_a_pair_is_mcnemar_s_over_calls_with_errors_wrong_on_both_labels():
     assert (turned["difference"], turned["from"], turned["to"]) == (-pair["difference"], -pair["to"], -pair["from"])
 
 
+def test_of_many_parts_the_first_of_each_suite_is_the_whole_and_one_method_is_compared_with_all_others():
+    made = {name: calls("da", "x.") for name in ("one", "two", "three")}
+    table = paired.table([("a", "all", made), ("a", "DPI", made), ("b", "strict", made)], "two")
+    assert [(row["suite"], row["part"]) for row in paired.whole(table["rows"])[::3]] == [("a", "all"), ("b", "strict")]
+    assert [(one["first"], one["second"]) for one in paired.whole(table["pairs"])[:2]] == [
+        ("one", "two"),
+        ("two", "three"),
+    ]
+    assert paired.whole([{"x": 1}, {"x": 2}]) == [{"x": 1}, {"x": 2}]
+
+
+def test_tables_of_several_files_are_read_together_and_nothing_else_is(tmp_path):
+    peers, labels, other = (tmp_path / name for name in ("peers.json", "labels.json", "other.json"))
+    peers.write_text('{"rows": [{"a": 1}], "pairs": []}')
+    labels.write_text('{"labels": [{"b": 2}]}')
+    assert paired.read(f"{peers}, {labels}") == {"rows": [{"a": 1}], "pairs": [], "audited": [], "labels": [{"b": 2}]}
+    assert paired.read("") == {name: [] for name in paired.TITLES}
+    for text in ('{"methods": []}', "[]", "{"):
+        other.write_text(text)
+        with pytest.raises(ValueError, match="was required; got"):
+            paired.read(str(other))
+    with pytest.raises(ValueError, match="none.json"):
+        paired.read(str(tmp_path / "none.json"))
+
+
 def test_two_that_were_not_asked_the_same_are_not_compared():
     with pytest.raises(ValueError, match="same cases"):
         list(paired.pairs({"one": calls("dd"), "two": calls("d")}))

