@@ -46,7 +46,11 @@ def test_a_pair_is_mcnemar_s_over_calls_with_errors_wrong_on_both_labels():
     assert (pair["only_first"], pair["only_second"]) == (5, 0)  # all but what is undecided, and an error beside a miss
     assert pair["p"] == pytest.approx(2 * 0.5**5) and pair["difference"] == pytest.approx(5 / 7)
     (turned,) = paired.pairs({"two": second, "one": first})
-    assert (turned["difference"], turned["from"], turned["to"]) == (-pair["difference"], -pair["to"], -pair["from"])
+    assert (turned["difference"], turned["difference from"], turned["difference to"]) == (
+        -pair["difference"],
+        -pair["difference to"],
+        -pair["difference from"],
+    )
 
 
 def test_of_many_parts_the_first_of_each_suite_is_the_whole_and_one_method_is_compared_with_all_others():
@@ -117,5 +121,5 @@ def test_laws_of_rows_and_pairs(rows):
     for pair in table["pairs"]:
         right = [sum(o.right for o in found) for found in made.values()]
         assert pair["only_first"] - pair["only_second"] == right[0] - right[1]
-        assert -1.001 <= pair["from"] - 1e-9 <= pair["difference"] <= pair["to"] + 1e-9 <= 1.001
+        assert -1.001 <= pair["difference from"] - 1e-9 <= pair["difference"] <= pair["difference to"] + 1e-9 <= 1.001
     assert paired.table([("suite", "part", made)]) == table, "the same draws each time"

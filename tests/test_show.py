@@ -160,3 +160,13 @@ def test_progress_says_nothing_outside_a_notebook(capsys) -> None:
     tell(0, 2)
     tell(2, 2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_shares_with_ends_are_one_text_and_what_is_not_known_is_a_dash():
+    rows = [
+        {"method": "a", "held": 0.5, "held from": 0.25, "held to": 0.75, "goes to": 3, "µs": None},
+        {"method": "b", "held": None, "held from": None, "held to": None, "goes to": 4, "µs": 2},
+    ]
+    shown = show.ranges(rows, "title")
+    assert shown.title == "title" and shown.columns == ("method", "held", "goes to", "µs")
+    assert [list(row) for row in shown.rows] == [["a", "50.0 [25, 75]", 3, "-"], ["b", "-", 4, 2]]

@@ -58,6 +58,7 @@ ENGINES = {  # by suite a row's name: the engine that judges it, and its policy
         "invariant": ("invariant", "policy.gr"),
         "invariant, from the trace": ("invariant", "policy_trace.gr"),
         "toolguard's run time": ("toolguard", "toolguard"),
+        "invariant, from the trace, its limit raised": ("invariant", "policy_trace.gr"),
         "progent": ("progent", "progent.json"),
     },
     "agent_security": {
@@ -67,6 +68,7 @@ ENGINES = {  # by suite a row's name: the engine that judges it, and its policy
         "progent, as published": ("progent", "progent.json"),
     },
 }
+RAISED = {"INVARIANT_MAX_ITERATIONS": "1000000"}  # by default it gives a trace up after 100 rounds, with an error
 Call = tuple[str, str, bool]  # a call's id, its task, and whether it is an attack
 Table = dict[str, list[dict[str, object]]]
 
@@ -102,7 +104,7 @@ def told(run: Run) -> dict[str, Any]:
     return {"run": run.id, "messages": messages, "calls": calls}
 
 
-def asked(runs: Sequence[Run], engine: str, policy: Path) -> dict[str, dict[str, Any]]:
+def asked(runs: Sequence[Run], engine: str, policy: Path, settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """What an outside guardrail says of each call, by run and id of the call.
 
     Raises:
@@ -118,7 +120,7 @@ def asked(runs: Sequence[Run], engine: str, policy: Path) -> dict[str, dict[str,
         input=lines,
         capture_output=True,
         text=True,
-        env={name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")},
+        env={name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")} | settings,
     )
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     wanted = [f"{run.id} {event.what.call_id}" for run in runs for event in run.events if isinstance(event.what, Asked)]
@@ -138,7 +140,7 @@ def outside(suite: str, runs: Sequence[Run], calls: Mapping[str, Call]) -> Itera
         if engine == "progent" and "PROGENT" not in os.environ:
             print(f"{suite}, {name}: left out, for no checkout of it was named (--progent)", file=sys.stderr)
             continue
-        said = asked(runs, engine, OUTSIDE / suite / policy)
+        said = asked(runs, engine, OUTSIDE / suite / policy, RAISED if name.endswith("raised") else {})
         (OUT / f"{suite} {name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said.values()), "utf-8")
         yield name, [Decided(*call, said[key]["decision"], said[key]["seconds"]) for key, call in calls.items()]
 

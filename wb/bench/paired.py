@@ -35,7 +35,6 @@ TITLES = {  # of the tables
     "audited": "Labels of benchmarks held against their own policies",
     "labels": "Labels that disagree with the policy: which side is wrong, a person says",
 }
-SHARES = ("held", "held from", "held to", "ran", "ran from", "ran to", "difference", "from", "to")  # of 1
 HOW = (
     "no outside guardrail was asked: `python tests/bench/paired.py FOLDER` asks them about the same calls and writes "
     "peers.json, `python tests/bench/label_audit.py FOLDER` labels.json; -p peers=… shows them here"
@@ -95,7 +94,7 @@ def pairs(methods: Mapping[str, Sequence[Decided]], of: str = "") -> Iterator[di
         both = {one.id: one.right - other.right for one, other in zip(some, others, strict=True)}
         gap = by_task(some, lambda one, both=both: both[one.id], signed=True)
         found = {"first": first, "second": second, **test._asdict(), "difference": gap.value}
-        yield found | {"from": gap.low, "to": gap.high}
+        yield found | {"difference from": gap.low, "difference to": gap.high}
 
 
 def by_task(calls: Sequence[Decided], hit: Callable[[Decided], int], *, signed: bool = False) -> Rate:

@@ -173,8 +173,9 @@ def guardrails(runs: Runs) -> Figure:
 
     Values: rows of `paired.table`; without an attack there is no point.
     """
-    rates = {"held": "attacks held", "ran": "benign calls that run"}
-    panels = list(dict.fromkeys((row["suite"], rate) for rows in runs.values() for row in rows for rate in rates))
+    panels = list(
+        dict.fromkeys((row["suite"], rate) for rows in runs.values() for row in rows for rate in ("held", "ran"))
+    )
     series = []
     for look, name, rows in _looks(runs):
         for panel, (suite, rate) in enumerate(panels):
@@ -183,8 +184,9 @@ def guardrails(runs: Runs) -> Figure:
             shape = {"panel": panel, "listed": not panel, "intervals": ends}
             values, methods = [row[rate] for row in own], [row["method"] for row in own]
             series.append(Series(look, values, methods, name, "markers", **shape))
-    titles = tuple(f"{suite}: {rates[rate]}" for suite, rate in panels) or ("",)
-    return Figure("Guardrails on the same recorded calls", tuple(series), PERCENT, panels=titles, height=520)
+    titles = tuple(f"{suite}: {rate}" for suite, rate in panels) or ("",)
+    title = "Guardrails on the same recorded calls: attacks held, benign calls that ran"
+    return Figure(title, tuple(series), PERCENT, panels=titles, height=520)
 
 
 def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:

@@ -62,6 +62,17 @@ def shares(rows: Iterable[Mapping[str, object]], columns: Sequence[str], title: 
     return table(map(shown, rows), title=title, none=none)
 
 
+def ranges(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
+    """Rows in which a share of 1 that has ends (`X`, `X from`, `X to`) is one text in percent; without a value a
+    dash."""
+    shown = []
+    for row in rows:
+        ends = {key: (row[f"{key} from"], row[f"{key} to"]) for key in row if f"{key} from" in row}
+        kept = {k: v for k, v in row.items() if k.removesuffix(" from").removesuffix(" to") not in ends or k in ends}
+        shown.append({k: rate(v, ends[k]) if k in ends else "-" if v is None else v for k, v in kept.items()})
+    return table(shown, title=title)
+
+
 def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
     """A fraction in percent with its interval, such as "97.0 [92, 99]"; "-" where nothing was counted."""
     if value is None:
