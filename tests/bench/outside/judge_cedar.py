@@ -81,7 +81,8 @@ def requests(call: Asked) -> Iterator[tuple[Record, list[Record]]]:
     """The questions of which one has to be answered with yes, each with its entities."""
     state, action = call["state"], f'Action::"{call["tool"]}"'
     if "role" in state:
-        yield {"principal": f'Role::"{state["role"]}"', "action": action, "resource": 'Desk::"any"', "context": {}}, []
+        told = {name: value for name, value in call["arguments"].items() if name == "columns"}
+        yield {"principal": f'Role::"{state["role"]}"', "action": action, "resource": 'Any::"one"', "context": told}, []
         return
     user = state["user"] or {"user_id": "nobody", "membership": "unknown", "payment_methods": {}}
     attrs = {"membership": user["membership"], "methods": list(user["payment_methods"])}

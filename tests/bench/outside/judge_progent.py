@@ -2,7 +2,8 @@
 
 The checkout is the folder that PROGENT names. A policy is a JSON object of tools, each with rows of priority, effect,
 conditions by argument (JSON Schema) and fallback, as `update_security_policy` takes it; a tool that is not named is
-denied. Progent turns whatever goes wrong while it checks into a denial, so that it has no errors of its own.
+denied. A folder holds a policy a role: Progent sees no role, and an agent is started with its own policy. Progent turns
+whatever goes wrong while it checks into a denial, so that it has no errors of its own.
 """
 
 from __future__ import annotations
@@ -17,12 +18,24 @@ sys.path.append(os.environ["PROGENT"])
 from secagent.tool import ValidationError, check_tool_call, update_security_policy
 from serve import Asked, Verdict, serve
 
-POLICY = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-update_security_policy({tool: [tuple(row) for row in rows] for tool, rows in POLICY.items()})
+PLACE, STARTED = Path(sys.argv[1]), [""]
+
+
+def start(path: Path) -> None:
+    """Put a policy in force."""
+    policy = json.loads(path.read_text("utf-8"))
+    update_security_policy({tool: [tuple(row) for row in rows] for tool, rows in policy.items()})
+
+
+if PLACE.is_file():
+    start(PLACE)
 
 
 def decide(call: Asked, before: list[Asked]) -> Verdict:
     """Deny where the check says so."""
+    if PLACE.is_dir() and STARTED[0] != (role := call["state"]["role"]):
+        start(PLACE / f"{role}.json")
+        STARTED[0] = role
     try:
         check_tool_call(call["tool"], call["arguments"])
     except ValidationError as refused:
