@@ -3,9 +3,10 @@
     python tests/bench/paired.py FOLDER [--progent CHECKOUT] [--only SUITE] [--judged SUITE/NAME=FILE ...]
 
 The calls are those of τ-bench's airline that were done and that its policy decides (`bench.airline`), and all of Agent
-Security Bench's development half (`wb.bench.asb`); both are read from `../shared/data`.  What each outside guardrail
-was given as its policy, by whom and when, says `outside/README.md`; each runs in an environment of its own, which `uv`
-makes (pins below), and is told of a call what the workbench is told: the messages before it, its arguments, records.
+Security Bench's and of EICU-AC's development halves (`wb.bench.asb`, `.eicu`), read from `../shared/data`.  What each
+outside guardrail was given as its policy, by whom and when, says `outside/README.md`; each runs in an environment of
+its own, which `uv` makes (pins below), and is told of a call what the workbench is told: the messages before it, its
+arguments, the records.
 Progent's checkout is not on the package index; without one its rows are left out, with that reason.  A baseline that
 asked a model joins by what `wb judge POLICY runs.jsonl --guard NAME --model M --json` wrote (`--judged`), with queries.
 Writes FOLDER/peers.json (and its two tables as CSV): `wb run POLICY -p peers=FOLDER/peers.json` draws it in 07, and so
@@ -24,6 +25,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +38,7 @@ from bench import airline, airline_readings, read_airline
 from bench.readings import Mode
 
 import wb
-from wb.bench import asb, paired, recorded
+from wb.bench import asb, eicu, paired, recorded
 from wb.bench.paired import Decided
 from wb.domain import jsonl
 from wb.domain import policy as documents
@@ -44,7 +46,7 @@ from wb.domain.events import Asked, Result, Run, Say, State
 from wb.domain.judging import Judge
 
 FINAL = "wb veriguard, reviewed"  # the method that the others are compared with in 07; the CSV has all pairs
-DECIDED = ROOT / "tests" / "fixtures" / "agent_security" / "decisions.yaml"
+FIXTURES = ROOT / "tests" / "fixtures"
 OUTSIDE = Path(__file__).parent / "outside"
 PINS = {
     "cedar": ("cedarpy==4.12.2",),
@@ -66,6 +68,12 @@ ENGINES = {  # by suite a row's name: the engine that judges it, and its policy
         "invariant": ("invariant", "policy.gr"),
         "toolguard's run time": ("toolguard", "toolguard"),
         "progent, as published": ("progent", "progent.json"),
+    },
+    "hospital": {
+        "cedar": ("cedar", "policy.cedar"),
+        "invariant": ("invariant", "policy.gr"),
+        "toolguard's run time": ("toolguard", "toolguard"),
+        "progent": ("progent", "progent"),
     },
 }
 RAISED = {"INVARIANT_MAX_ITERATIONS": "1000000"}  # by default it gives a trace up after 100 rounds, with an error
@@ -162,6 +170,18 @@ def judged(
     return [found[key] for key in calls]
 
 
+def ours(policy: str, runs: Sequence[Run], calls: Mapping[str, Call]) -> Iterator[tuple[str, list[Decided]]]:
+    """The guards of a policy of the workbench as it is read, and with the decisions of a person."""
+    reviewed = OUT / f"{policy}_reviewed"
+    reviewed.mkdir(exist_ok=True)
+    places = [documents.place(policy) / name for name in ("policy.md", "tools.json")]
+    for path in (*places, FIXTURES / policy / "decisions.yaml"):
+        shutil.copy(path, reviewed)
+    for title, place in (("as read", policy), ("reviewed", str(reviewed))):
+        built = wb.build(place)
+        yield from ((f"wb {name}, {title}", judged(built.guard(name), runs, calls)) for name in sorted(built.guards))
+
+
 def _asks(what: object) -> bool:
     return isinstance(what, Asked)
 
@@ -225,13 +245,7 @@ def of_agent_security(given: Mapping[str, Path]) -> Iterator[tuple[str, str, dic
     methods = {"no guard": [Decided(*call, "allow") for call in calls.values()]}
     listed = {f"{run} {call_id}": decision for run, call_id, decision in _listed(records, runs)}
     methods["list of the role's tools"] = [Decided(*call, listed[key]) for key, call in calls.items()]
-    reviewed = OUT / "agent_security_reviewed"
-    reviewed.mkdir(exist_ok=True)
-    for path in (*map(documents.place(asb.POLICY).joinpath, ("policy.md", "tools.json")), DECIDED):
-        shutil.copy(path, reviewed)
-    for title, policy in (("as read", asb.POLICY), ("reviewed", str(reviewed))):
-        built = wb.build(policy)
-        methods |= {f"wb {name}, {title}": judged(built.guard(name), runs, calls) for name in sorted(built.guards)}
+    methods |= dict(ours(asb.POLICY, runs, calls))
     methods |= dict(outside("agent_security", runs, calls))
     methods |= {name: read(path, runs, calls) for name, path in given.items()}
     yield asb.POLICY, "all", methods
@@ -251,9 +265,29 @@ def _listed(records: Sequence[asb.Record], runs: Sequence[Run]) -> Iterator[tupl
             yield run.id, call_id, "allow" if tool in record.normal_tools else "deny"
 
 
+def of_hospital(given: Mapping[str, Path]) -> Iterator[tuple[str, str, dict[str, list[Decided]]]]:
+    """EICU-AC: the tables and columns that a real agent's code reads, a task a question; its columns were told by
+    `wb.bench.eicu`, for all alike."""
+    tables, runs, calls = eicu.schema(), [], {}
+    for line in (airline.SHARED / "eicu_ac" / "cases.jsonl").read_text("utf-8").splitlines():
+        row = jsonl.value(line)
+        sample, happened = eicu.run(eicu.Case.model_validate(row), tables)
+        asks = iter(range(len(happened)))
+        named = [replace(e, what=replace(e.what, call_id=str(next(asks)))) if _asks(e.what) else e for e in happened]
+        runs.append(Run(sample.run, tuple(named)))
+        for what in (event.what for event in named if _asks(event.what)):
+            key = f"{sample.run} {what.call_id}"
+            calls[key] = (key, row["question_id"], what.label == "deny")
+    methods = {"no guard": [Decided(*call, "allow") for call in calls.values()]}
+    methods |= dict(ours(eicu.POLICY, runs, calls))
+    methods |= dict(outside("hospital", runs, calls))
+    yield eicu.POLICY, "all", methods | {name: read(path, runs, calls) for name, path in given.items()}
+
+
 SUITES: dict[str, Callable[..., Iterator[tuple[str, str, dict[str, list[Decided]]]]]] = {
     "airline": of_airline,
     "agent_security": of_agent_security,
+    "hospital": of_hospital,
 }
 
 
