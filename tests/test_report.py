@@ -10,6 +10,8 @@ import shutil
 import pytest
 import tiny
 
+from wb.bench import paired
+from wb.bench.paired import Decided
 from wb.logic import cel, syntax
 from wb.paths import Project
 from wb.rules import rulefile
@@ -119,6 +121,7 @@ FILES = {
                 {"stage": "generation", "violating": 2, "ASR": 0.5, "complying": 2, "run": 1.0}
                 | {"intervals": {"ASR": [0.1, 0.9], "run": [0.3, 1]}}
             ],
+            "guardrails": paired.table([("airline", "all", {"cedar": [Decided("1", "a", True, "deny")]})])["rows"],
             "live": {"pass_k": {"toolguards, m (n = 2)": [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]}},
         }
     },

@@ -1,11 +1,12 @@
 """Where a benchmark's own labels and its own policy disagree: one table for every benchmark here.
 
-    python tests/bench/label_audit.py FOLDER
+    python tests/bench/label_audit.py FOLDER [--keep]
 
 Rules that a person wrote from a benchmark's policy judge what the benchmark takes for right, and, where it says of
 others that they are wrong, these as well; nothing is written for a case.  Writes FOLDER/labels.json: `audited`, how
 many labels were checked of each benchmark and by what, and `labels`, each that disagrees, with the sentence and the
-state beside it.  `wb run POLICY -p peers=FOLDER/labels.json` shows both in 07.  A disagreement is one to be looked at:
+state beside it.  `wb run POLICY -p peers=FOLDER/labels.json` shows both in 07; with `--keep` the counts, and nothing
+of the data, are what 07 shows without one (`notebooks/peers.json`).  A disagreement is one to be looked at:
 which side is wrong, a person says.
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from bench import airline, read_airline, retail
+from bench import airline, paired, read_airline, retail
 from oracles import six_rules
 
 from wb.bench import asb, eicu, guard_tests, recorded, service
@@ -180,13 +181,15 @@ OUT = Path()
 
 def main() -> None:
     global OUT
-    if len(sys.argv) != 2:
+    if not 2 <= len(sys.argv) <= 3 or sys.argv[2:] not in ([], ["--keep"]):
         raise SystemExit(__doc__)
     OUT = Path(sys.argv[1]).resolve()
     OUT.mkdir(parents=True, exist_ok=True)
     found = [audited(name, by, read()) for name, (by, read) in BENCHMARKS.items()]
     made = {"audited": [row for row, _ in found], "labels": [row for _, rows in found for row in rows]}
     (OUT / "labels.json").write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    if sys.argv[2:]:
+        paired.keep({"audited": made["audited"]})
     for row in made["audited"]:
         print(", ".join(f"{name} {value}" if type(value) is int else str(value) for name, value in row.items()))
     for row in made["labels"]:

@@ -1,6 +1,6 @@
 """Every guardrail of the workbench and outside ones on the same recorded calls: one command, one table.
 
-    python tests/bench/paired.py FOLDER [--progent CHECKOUT] [--only SUITE] [--judged SUITE/NAME=FILE ...]
+    python tests/bench/paired.py FOLDER [--progent CHECKOUT] [--only SUITE] [--judged SUITE/NAME=FILE ...] [--keep]
 
 The calls are those of τ-bench's airline that were done and that its policy decides (`bench.airline`), and all of Agent
 Security Bench's and of EICU-AC's development halves (`wb.bench.asb`, `.eicu`), read from `../shared/data`.  What each
@@ -10,7 +10,8 @@ arguments, the records.
 Progent's checkout is not on the package index; without one its rows are left out, with that reason.  A baseline that
 asked a model joins by what `wb judge POLICY runs.jsonl --guard NAME --model M --json` wrote (`--judged`), with queries.
 Writes FOLDER/peers.json (and its two tables as CSV): `wb run POLICY -p peers=FOLDER/peers.json` draws it in 07, and so
-does `wb report` from there.  What is built of the policies outside the project lies in FOLDER as well.
+does `wb report` from there.  With `--keep` the whole of each suite becomes what 07 draws without one
+(`notebooks/peers.json`).  What is built of the policies outside the project lies in FOLDER as well.
 """
 
 from __future__ import annotations
@@ -291,6 +292,13 @@ SUITES: dict[str, Callable[..., Iterator[tuple[str, str, dict[str, list[Decided]
 }
 
 
+def keep(tables: Mapping[str, object]) -> None:
+    """Put tables into the file that 07 draws where no other is named; those of another name stay."""
+    path = ROOT / "notebooks" / paired.MEASURED
+    known = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    path.write_text(json.dumps(known | dict(tables), ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
 def main() -> None:
     global OUT
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -300,6 +308,7 @@ def main() -> None:
     parser.add_argument(
         "--judged", nargs="*", default=(), metavar="SUITE/NAME=FILE", help="what `wb judge --json` wrote"
     )
+    parser.add_argument("--keep", action="store_true", help="write notebooks/peers.json as well")
     o = parser.parse_args()
     OUT = o.folder.resolve()
     if o.progent:
@@ -310,6 +319,8 @@ def main() -> None:
     found = [one for suite in suites for one in SUITES[suite]({name: path for of, name, path in given if of == suite})]
     made: Table = paired.table(found, FINAL)
     (OUT / "peers.json").write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    if o.keep:
+        keep({name: paired.whole(rows) for name, rows in made.items()})
     for name, rows in {**paired.table(found), "rows": made["rows"]}.items():
         pd.DataFrame(rows).to_csv(OUT / f"peers_{name}.csv", index=False)
     for rows in made.values():

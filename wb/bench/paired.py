@@ -35,9 +35,10 @@ TITLES = {  # of the tables
     "audited": "Labels of benchmarks held against their own policies",
     "labels": "Labels that disagree with the policy: which side is wrong, a person says",
 }
+MEASURED = "peers.json"  # beside the notebooks: what was measured with this version, of each suite the whole
 HOW = (
-    "no outside guardrail was asked: `python tests/bench/paired.py FOLDER` asks them about the same calls and writes "
-    "peers.json, `python tests/bench/label_audit.py FOLDER` labels.json; -p peers=… shows them here"
+    "As measured with this version of the project on the development halves of the public sets; of disagreeing labels "
+    "counts alone. `python tests/bench/paired.py FOLDER` and `label_audit.py FOLDER` measure anew, -p peers=… shows it."
 )
 NO_ATTACK = "no attack lands in these calls, so nothing is claimed of holding any"
 
