@@ -48,7 +48,7 @@ def test_a_kept_guard_whose_source_was_changed_is_no_guard(before: str, after: s
     assert again.grade == "error", "nor where its hash was computed again"
 
 
-@pytest.mark.parametrize("grade", ["stub", "none", "bounded", ""])
+@pytest.mark.parametrize("grade", ["stub", "none", "bound", ""])
 def test_a_kept_guard_that_was_never_accepted_is_told_to_be_none(grade: str) -> None:
     kept = loaded(edited(grade=grade, reason=""))["book"]
     assert (kept.grade, kept.reason) == ("error", "it was never accepted")

@@ -68,7 +68,7 @@ def test_an_item_with_an_open_sentence_is_a_stub_whatever_its_other_rules_are_wo
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"grade": "stub"}, {"open": ("s",)}, {"rules": ()}, {"grade": "bounded"}, {"grade": "proved", "open": ("s",)}],
+    [{"grade": "stub"}, {"open": ("s",)}, {"rules": ()}, {"grade": "bound"}, {"grade": "proved", "open": ("s",)}],
 )
 def test_an_item_that_says_more_than_is_known_cannot_be(wrong: dict) -> None:
     with pytest.raises(ValueError, match="required"):
@@ -296,4 +296,4 @@ def test_a_guard_that_proves_no_more_takes_its_items_with_it() -> None:
     (again,) = veriguard.again([entry], Prover("proved"))
     assert again == entry
     (gone,) = veriguard.again([entry], Prover("unproved"))
-    assert gone.grade == "tested" and [one.grade for one in gone.parts] == ["tested", "stub", "tested"]
+    assert gone.grade == "bounded" and [one.grade for one in gone.parts] == ["bounded", "stub", "bounded"]

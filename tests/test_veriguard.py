@@ -140,7 +140,7 @@ def test_a_prover_without_an_answer_asks_the_author_nothing_about_code_that_keep
     rows = [Draft(BOOK, (Attempt(RIGHT),)), Draft(BOOK, (Attempt(WRONG["no limit"]),))]
     right, wrong = veriguard.prove(rows, revise, Prover(Proof(status, (Objection(status, "late", 0),))))
     assert asked_about == [WRONG["no limit"]] and len(right.attempts) == 1 and wrong.source == RIGHT
-    assert synthesis.guarded(right).grade == "tested" and "late" in synthesis.guarded(right).reason
+    assert synthesis.guarded(right).grade == "bounded" and "late" in synthesis.guarded(right).reason
 
 
 @pytest.mark.parametrize("status", ["unproved", "rejected", "timeout", "crash"])
@@ -163,7 +163,7 @@ def test_the_final_guard_runs_what_is_proved_and_nothing_else(status: str) -> No
         [Draft(BOOK, (Attempt(RIGHT),))], lambda drafts: [None for _ in drafts], Prover(Proof(status))
     )
     entry = synthesis.guarded(draft)
-    assert entry.grade == ("proved" if status == "proved" else "tested")
+    assert entry.grade == ("proved" if status == "proved" else "bounded")
     trace = Trace("t", (Step((Call("book", {"guests": []}),), {"age": 30, "level": "tin"}),))
     final = runtime.accepting("veriguard", RULES, (entry,), TOOLS).decide(trace)
     assert final.decision == ("allow" if status == "proved" else "deny")
@@ -253,7 +253,7 @@ def test_kept_guards_are_what_the_prover_says_today() -> None:
     prover = Prescribed("timeout", "proved", "proved", "proved")
     first, second, third, fourth = veriguard.again(kept, prover)
     assert len(prover.asked) == 4 and (third, fourth) == (kept[2], kept[3])
-    assert (first.grade, bool(first.reason)) == ("tested", True)
+    assert (first.grade, bool(first.reason)) == ("bounded", True)
     assert (second.grade, second.reason) == ("proved", "")
     assert veriguard.again([kept[2]], Prescribed()) == (kept[2],)
 

@@ -5,7 +5,7 @@
 The cases stand in `tests/tables/planted_guards.txt`: kind, tool, what is wrong; `~ OLD => NEW` changes a condition of
 the contract, `! HOW` forges what is kept of a proof; then the body of the guard.  Each is put through what stage 05
 does, with an author who mends a guard so that it fits its contract, whatever that says; what has no complaint goes on
-to Nagini, all in one run, with `--prove`.
+to Nagini, all in one run, with `--prove`.  `--all` says of each whether it were *bounded*, had the prover no time.
 
 A fault is *found* by a **test** that replays it (arguments on which the guard does not do what its contract says), by a
 **refusal** that names it, or by a **question** to a person.  A contract that was changed has to become a question or a
@@ -33,8 +33,9 @@ from test_loops import guard as of_lists
 
 from wb.domain import policy as documents
 from wb.domain.tools import Toolbox
+from wb.guards import bounded, evidence, nagini, reading, runtime, scenes, synthesis, veriguard
 from wb.guards import contract as contracts
-from wb.guards import evidence, nagini, reading, runtime, scenes, synthesis, veriguard
+from wb.guards.bounded import Bound
 from wb.guards.contract import Contract
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Attempt, Complaint, Draft
@@ -190,12 +191,22 @@ def main() -> int:
                 if complaints:
                     draft = replace(draft, attempts=(*draft.attempts[:-1], last))
                     found[i] = outcome(every[i], draft, complaints, "06 proof")
+    trying = {
+        i: "a person has to decide" if draft.findings else bounded.tried(every[i].contract, every[i].source)
+        for i, (draft, _) in drafts.items()
+    }
     table = Counter()
     for i, case in enumerate(every):
         how, stage, said, arguments = found.get(i, Outcome("", "", "not asked"))
         sound = case.kind == "sound"
         right = not how if sound else bool(how) and how == NEEDS.get(case.kind, how)
         table[case.kind, f"{how or 'not found'} {stage}".strip()] += 1
+        bound = trying.get(i, "forged")
+        table[case.kind, f"{'' if isinstance(bound, Bound) else 'not '}bounded"] += 1
+        if args.all:
+            print(f"    {str(bound):.220}")
+        if isinstance(bound, Bound) and not sound:
+            print(f"BAD {case.kind} | {case.of} | {case.name}: {bound}")
         if not right or args.all:
             where = f"{'ok ' if right else 'BAD'} {case.kind} | {case.of} | {case.name}"
             print(f"{where}: {how or '-'} {stage} {said[:110]} {dict(arguments)}")

@@ -117,6 +117,7 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     fates = ", ".join(f"{sum(t['fate'] == fate for t in tools)} {fate}" for fate in FATES)
     ruled = [t for t in tools if t["rules"]]
     proved = sum(t["grade"] == "proved" for t in ruled)
+    bounded = sum(str(t["grade"]).startswith("bounded") for t in ruled)
     alone = "; rules and code are one grammar's reading" * (proved > 0 and found["model"] == "offline")
     rows = [
         ("sentences", classes(found["sentences"], found.get("titles", 0))),
@@ -131,6 +132,8 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
         ("only if told", _names(tools, "allows", "only if told")),
         ("can never deny", _names(tools, "denies", "never")),
     ]
+    if bounded:
+        rows.append(("bounded, not proved", f"{bounded} of {len(ruled)}: by trying; blocked where proof is required"))
     rows += [("fits no call", f"{t['tool']}: {t['unfit']}") for t in tools if t.get("unfit")]
     unsettled = [t["tool"] for t in tools if "not settled" in (t["allows"], t["denies"])]
     rows += [("not settled", f"{len(unsettled)}: {', '.join(unsettled)}")] if unsettled else []

@@ -63,7 +63,7 @@ class Trace:
 
 
 Decision = Literal["allow", "deny", "undecided"]
-Grade = Literal["error", "stub", "tested", "proved"]  # of a guard and of each of its items, worst first
+Grade = Literal["error", "stub", "tested", "bounded", "proved"]  # of a guard and of each of its items, worst first
 GRADES: tuple[Grade, ...] = get_args(Grade)
 
 

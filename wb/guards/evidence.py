@@ -56,7 +56,7 @@ def _guarded(row: Row, contract: Contract, evidence: Mapping[str, object]) -> Gu
         return Guarded(contract, source, "error", "the source was changed after it was judged")
     entry = Guarded(contract, source, grade, str(row["reason"]), _parts(row), str(row.get("second", "")))
     sealed = all(row.get(name) == value for name, value in _sealed(entry, evidence).items())
-    if grade not in ("proved", "tested"):
+    if grade not in ("proved", "bounded", "tested"):
         why = entry.reason or "it was never accepted"
         return replace(entry, grade="error", reason=why, parts=entry.parts if sealed else ())
     if not _states(source, contract):

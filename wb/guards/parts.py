@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wb.rules.items import Item
     from wb.rules.sentences import Account
 
-WORDS = {"proved": "proved", "tested": "tested", "stub": "open", "error": "error"}
+WORDS = {"proved": "proved", "bounded": "bounded", "tested": "tested", "stub": "open", "error": "error"}
 UNJUDGED = "nothing was judged of it yet"
 NAMED = 2  # items that are named where they are counted
 

@@ -52,12 +52,15 @@ POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 DISPUTED = "its author disputes what is asked:"  # how the reason of a guard begins whose author disagrees
 UNSETTLED = "a person has to decide:"  # how the reason of a guard begins against which something was found
-KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
+KINDS = (
+    *("proved", "proved in part", "bounded", "bounded in part", "tested", "tested in part"),
+    *("error", "no rule", "free"),
+)
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
 ACCEPTED: dict[str, frozenset[Grade]] = {
     "veriguard": frozenset({"proved"}),
-    "toolguard": frozenset({"tested", "proved"}),
+    "toolguard": frozenset({"tested", "bounded", "proved"}),
 }
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
@@ -87,11 +90,11 @@ def claim(grade: str, rules: int, open: int, items: Iterable[Part] = (), unsettl
     """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool, its
     policy items where they are known, and whether something was found that a person has to decide.
 
-    *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
-    where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says, such as
-    *error*.
+    *proved* (*bounded*, *tested*) only if it has rules and no open sentence bears on it; *free* where neither does;
+    *no rule* where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says,
+    such as *error*.
     """
-    if grade not in ("proved", "tested"):
+    if grade not in ("proved", "bounded", "tested"):
         return grade
     if not rules:
         return "no rule" if open or unsettled else "free"
@@ -208,8 +211,8 @@ def accepting(
     toolbox: Toolbox | None = None,
     open: Mapping[str, Sequence[Quoted]] | None = None,
 ) -> CallGuard:
-    """The guard of that name: *veriguard* runs proved code alone, *toolguard* also tested candidates, and both deny the
-    rest; `toolbox` and `open` as in `CallGuard`."""
+    """The guard of that name: *veriguard* runs proved code alone, *toolguard* also bounded and tested code, and both
+    deny the rest; `toolbox` and `open` as in `CallGuard`."""
     return CallGuard(name, ruleset, tuple(guards), ACCEPTED[name], toolbox, open or {})
 
 

@@ -529,7 +529,7 @@ def _in_words(scene: Scene) -> str:
 # ---- as files of tests ----------------------------------------------------------------------------------------------
 
 
-ACCEPTED = frozenset({"tested", "proved"})
+ACCEPTED = frozenset({"tested", "bounded", "proved"})
 POLICY, KEPT = "policy.json", ("candidates.json", "guards.json")  # of which the first is there
 ECHO = "the rules; it repeats them and says nothing of how they were read"
 Broken = tuple[Mapping[str, Argument], str]  # values on which a source broke its contract, and the source

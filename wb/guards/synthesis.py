@@ -28,8 +28,9 @@ import pydantic
 from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
-from wb.guards import branches, examples, faults, parts, sandbox, trial
+from wb.guards import bounded, branches, examples, faults, parts, sandbox, trial
 from wb.guards import contract as contracts
+from wb.guards.bounded import Bound
 from wb.guards.contract import Contract, Item, Parameter, bracketed
 from wb.guards.examples import Example
 from wb.guards.parts import Part
@@ -104,6 +105,7 @@ class Draft:
 
 
 PROOF, BRANCHES = "proof", "branches"
+UNREACHED = "nothing was proved: the body cannot be reached"
 SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 UNABLE = "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
@@ -257,15 +259,18 @@ def living(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
 
 
 def guarded(draft: Draft) -> Guarded:
-    """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better.
+    """The draft as it will be kept: `proved`, `bounded`, `tested`, or `error`, with the reason why not better.
 
     What its author says against it is a reason why it is not proved: a contract that its author disputes may be wrong.
     So is a finding that a person has to decide.
     """
     proved = PROOF in draft.passed and not draft.dissent and not draft.findings
-    grade: Grade = "proved" if proved else "tested" if "tests" in draft.passed else "error"
+    bound = within(draft) if "tests" in draft.passed else ""
+    tested: Grade = "tested" if "tests" in draft.passed else "error"
+    grade: Grade = "proved" if proved else "bounded" if isinstance(bound, Bound) else tested
     reason = "; ".join(
         (
+            *([str(bound)] if grade == "bounded" else ()),
             *([f"{UNSETTLED} {'; '.join(draft.findings)}"] if draft.findings else ()),
             *([f"{DISPUTED} {'; '.join(draft.dissent)}"] if draft.dissent else ()),
             *(c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]),
@@ -276,6 +281,17 @@ def guarded(draft: Draft) -> Guarded:
     except UnsafeSource:
         source = draft.source
     return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason), draft.second)
+
+
+def within(draft: Draft) -> Bound | str:
+    """What was tried of a draft that the prover did not decide (`bounded.tried`); else why nothing is claimed.
+
+    Not where values break its contract, its body was not reached, its author disputes it, or a person has to decide.
+    """
+    asked = draft.complaints and all(c.check == PROOF and c.message != UNREACHED for c in draft.complaints)
+    if not asked or draft.dissent or draft.findings or any(c.arguments for c in draft.complaints):
+        return "a guard that the prover alone did not decide was required"
+    return bounded.tried(draft.contract, draft.source)
 
 
 def unanswered(drafts: Iterable[Draft]) -> int:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
 from wb.guards import parts, sandbox
+from wb.guards.bounded import Bound
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import DISPUTED, UNSETTLED, Guarded
@@ -23,6 +24,7 @@ from wb.guards.synthesis import (
     PROOF,
     SILENT,
     TESTED,
+    UNREACHED,
     Attempt,
     Check,
     Complaint,
@@ -31,6 +33,7 @@ from wb.guards.synthesis import (
     checked,
     counterexamples,
     synthesise,
+    within,
 )
 
 
@@ -66,8 +69,8 @@ def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
 
 
 def again(kept: Sequence[Guarded], verifier: Verifier) -> tuple[Guarded, ...]:
-    """Kept guards as the prover sees them today: *proved*, or *tested* with what it says; an `error` stays one, and so
-    does what its author disputes or a person has to decide."""
+    """Kept guards as the prover sees them today: *proved*, or *bounded* where trying decides, or *tested*, with what it
+    says; an `error` stays one, and so does what its author disputes or a person has to decide."""
     able = [e for e in kept if e.grade != "error" and not e.reason.startswith((DISPUTED, UNSETTLED))]
     drafts = [Draft(e.contract, (Attempt(sandbox.strip(e.source)),)) for e in able]
     seen = {draft.contract.tool: draft for draft in checked(drafts, [proof(verifier)])}
@@ -78,8 +81,11 @@ def _graded(entry: Guarded, draft: Draft | None) -> Guarded:
     if draft is None:
         return entry
     said = "; ".join(complaint.said or complaint.message for complaint in draft.complaints)
-    grade: Grade = "tested" if draft.complaints else "proved"
-    items = parts.under(parts.at_most(entry.parts, "tested", said), grade, said)
+    bound = within(draft)
+    whole = isinstance(bound, Bound)
+    said = f"{bound}; {said}" if whole else said
+    grade: Grade = "bounded" if whole else "tested" if draft.complaints else "proved"
+    items = parts.under(parts.at_most(entry.parts, "bounded" if whole else "tested", said), grade, said)
     return replace(entry, grade=grade, reason=said, parts=items)
 
 
@@ -87,7 +93,7 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
     if proof_.status == "proved" and probe.status == "proved":
         return ()
     if proof_.status == "proved":
-        return (Complaint(PROOF, "nothing was proved: the body cannot be reached", said=_said(probe)),)
+        return (Complaint(PROOF, UNREACHED, said=_said(probe)),)
     (shown,) = counterexamples([(draft.contract, draft.source)], PROOF)
     if shown is not None and shown.arguments:
         return (replace(shown, said=_said(proof_)),)
