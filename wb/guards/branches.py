@@ -34,6 +34,22 @@ def dead(source: str, points: Mapping[str, tuple[Argument, ...]]) -> tuple[str, 
     return tuple(f"line {answer.lineno}: `{ast.unparse(answer)}` is never reached" for answer in found)
 
 
+def taken(source: str, values: Mapping[str, Argument]) -> str:
+    """The answer that a guard's source gives to the values: its line and the branch it stands in; empty where the
+    source gives none."""
+    function = sandbox.check(source)
+    leaves = list(_leaves(function.body, (), True))
+    told = [ast.unparse(answer) for answer, _, _ in leaves]
+    for i, (answer, _, _) in enumerate(leaves):
+        answer.value.elts[1] = ast.Constant(str(i))
+    said = sandbox.tried(_load(function, function.body), values)
+    if isinstance(said, str):
+        return ""
+    answer, path, _ = leaves[int(said[1])]
+    branch = " and ".join(f"({ast.unparse(one)})" for one in path)
+    return f"line {answer.lineno}, `{told[int(said[1])]}`" + (f", in the branch {branch}" if branch else "")
+
+
 def _leaves(body: Sequence[ast.stmt], path: tuple[ast.expr, ...], rest: bool) -> Iterator[Leaf]:
     """The answers of statements under conditions; `rest` where these are all that other branches leave."""
     for statement in body:

@@ -50,7 +50,8 @@ class Complaint:
 
     `allowed` is the decision that those arguments must get; None where the check names none.  `message` and
     arguments follow from code and contract alone: they are sent to models.  `said` is what the tool behind
-    the check happened to say: it may differ from run to run and is kept for people.
+    the check happened to say: it may differ from run to run and is kept for people.  `where`, for people too, names
+    the sentences that are broken, the line and branch that answered, and the values.
     """
 
     check: str
@@ -58,6 +59,7 @@ class Complaint:
     arguments: tuple[tuple[str, Argument], ...] = ()
     allowed: bool | None = None
     said: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ def counterexamples(
         for (contract, source), fixed in zip(guards, given or [{}] * len(guards), strict=True)
     ]
     found = trial.differences(asked) if asked else ()
-    return tuple(_broken(contract, one, check) for (contract, _), one in zip(guards, found, strict=True))
+    return tuple(_broken(guard, one, check) for guard, one in zip(guards, found, strict=True))
 
 
 def _points(contract: Contract, source: str) -> dict[str, tuple[Argument, ...]]:
@@ -208,8 +210,9 @@ def _points(contract: Contract, source: str) -> dict[str, tuple[Argument, ...]]:
     return examples.points(contract, contracts.stated(source, contract))
 
 
-def _broken(contract: Contract, found: Difference | TrialFailed | None, check: str) -> Complaint | None:
+def _broken(guard: tuple[Contract, str], found: Difference | TrialFailed | None, check: str) -> Complaint | None:
     """What values that break a contract are told as."""
+    contract, source = guard
     if isinstance(found, TrialFailed):
         wanted = "an answer to all values that the code tells apart was required; the tests did not end"
         return Complaint(check, wanted, said=str(found))
@@ -221,7 +224,10 @@ def _broken(contract: Contract, found: Difference | TrialFailed | None, check: s
         if broken
         else "allow was required (no rule is violated)"
     )
-    return Complaint(check, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)
+    texts = [f"“{item.text}” ({item.rule})" for item in contract.items if item.rule in broken]
+    values = ", ".join(f"{name}={value!r}" for name, value in found.arguments.items())
+    where = "; ".join(filter(None, (*texts, branches.taken(source, found.arguments), f"with {values}")))
+    return Complaint(check, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken, where=where)
 
 
 def _cases(draft: Draft) -> tuple[Example, ...]:
@@ -273,7 +279,7 @@ def guarded(draft: Draft) -> Guarded:
             *([str(bound)] if grade == "bounded" else ()),
             *([f"{UNSETTLED} {'; '.join(draft.findings)}"] if draft.findings else ()),
             *([f"{DISPUTED} {'; '.join(draft.dissent)}"] if draft.dissent else ()),
-            *(c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]),
+            *(_shown(c) for c in draft.complaints[:2]),
         )
     )
     try:
@@ -281,6 +287,12 @@ def guarded(draft: Draft) -> Guarded:
     except UnsafeSource:
         source = draft.source
     return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason), draft.second)
+
+
+def _shown(complaint: Complaint) -> str:
+    """A complaint as people read it: with where the code went wrong, or what the check said where nothing shows it."""
+    more = complaint.where or ("" if complaint.arguments else complaint.said)
+    return f"{complaint.message} ({more})" if more else complaint.message
 
 
 def within(draft: Draft) -> Bound | str:

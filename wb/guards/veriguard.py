@@ -127,7 +127,7 @@ def replayed(contract: Contract, source: str, proof_: Proof) -> Complaint | None
 def _said(proof_: Proof) -> str:
     """What the prover said, whole: its status and each finding with its branch and values."""
     rows = [
-        f"{f.message}{' where ' * bool(f.branch)}{' and '.join(f.branch)}"
+        f"{f'line {f.line}: ' if f.line > 0 else ''}{f.message}{' where ' * bool(f.branch)}{' and '.join(f.branch)}"
         f"{f' {dict(f.counterexample)}' if f.counterexample else ''}"
         for f in proof_.findings
     ]
