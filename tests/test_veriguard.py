@@ -117,8 +117,20 @@ def test_the_values_shown_break_the_rules_when_the_code_is_run(name: str, allowe
     scope: dict = {"Tuple": tuple}
     exec(WRONG[name], scope)
     assert scope["policy_book"](**values)[0] is not right and right is complaint.allowed is allowed
-    assert all(rule in complaint.message for rule in rules) and complaint.said == "unproved: said {'age': 40}"
-    assert synthesis.guarded(Draft(BOOK, (Attempt(WRONG[name], (complaint,)),))).reason == complaint.message
+    assert all(rule in complaint.message for rule in rules) and complaint.said == "unproved: line 1: said {'age': 40}"
+    assert (
+        synthesis.guarded(Draft(BOOK, (Attempt(WRONG[name], (complaint,)),))).reason
+        == f"{complaint.message} ({complaint.where})"
+    )
+    assert all(
+        f"“{text}” ({rule})" in complaint.where for rule, text in zip(("r1", "r2"), TEXTS, strict=True) if rule in rules
+    )
+    number = int(complaint.where.partition("line ")[2].partition(",")[0])
+    answer = WRONG[name].splitlines()[number - 1].strip()
+    assert f"`{answer}`" in complaint.where and answer.startswith(f"return ({not allowed}")
+    assert all(f"{key}={value!r}" in complaint.where for key, value in values.items())
+    last = number == len(WRONG[name].splitlines())
+    assert ("after all branches" in complaint.where) is last is ("in the branch (" not in complaint.where)
 
 
 def test_a_proof_that_failed_on_right_code_shows_no_values_and_keeps_what_the_prover_said() -> None:

@@ -47,7 +47,8 @@ def taken(source: str, values: Mapping[str, Argument]) -> str:
         return ""
     answer, path, _ = leaves[int(said[1])]
     branch = " and ".join(f"({ast.unparse(one)})" for one in path)
-    return f"line {answer.lineno}, `{told[int(said[1])]}`" + (f", in the branch {branch}" if branch else "")
+    where = f"in the branch {branch}" if branch else "after all branches"
+    return f"line {answer.lineno}, `{told[int(said[1])]}`, {where}"
 
 
 def _leaves(body: Sequence[ast.stmt], path: tuple[ast.expr, ...], rest: bool) -> Iterator[Leaf]:

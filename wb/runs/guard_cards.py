@@ -254,7 +254,8 @@ def _complaint(complaint: Complaint) -> Content:
     if not complaint.arguments:
         return complaint.message
     wanted = {True: "must be allowed", False: "must be denied", None: ""}[complaint.allowed]
-    return (complaint.message, Source(f"{_call(complaint.arguments)}  {wanted}".rstrip()))
+    shown = Source(f"{_call(complaint.arguments)}  {wanted}".rstrip())
+    return (complaint.message, shown, complaint.where) if complaint.where else (complaint.message, shown)
 
 
 def _call(arguments: Iterable[tuple[str, object]]) -> str:
