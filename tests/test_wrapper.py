@@ -24,12 +24,19 @@ LEAVES = st.one_of(
 JSON = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
 )
+NEAR = {  # what the rules tell apart
+    "age": st.sampled_from([17, 18, 30]),
+    "level": st.sampled_from(["gold", "tin"]),
+    "guests": st.integers(4, 7).map(lambda many: [0] * many),
+}
 
 
 def an_object(*names: str) -> st.SearchStrategy[dict]:
     """Objects with any of the names, and others."""
     named = st.fixed_dictionaries({}, optional=dict.fromkeys(names, JSON))
-    return st.builds(lambda extra, own: {**extra, **own}, st.dictionaries(st.text(max_size=3), JSON, max_size=2), named)
+    near = st.fixed_dictionaries({name: NEAR[name] for name in names})
+    others = st.dictionaries(st.text(max_size=3), JSON, max_size=2)
+    return near | st.builds(lambda extra, own: {**extra, **own}, others, named)
 
 
 def permitted(state: dict, arguments: dict) -> bool:
