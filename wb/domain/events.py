@@ -43,7 +43,7 @@ import pydantic
 
 from wb.domain import arguments
 from wb.domain.jsonl import LineError, Strict, checked, shown
-from wb.domain.tools import Toolbox, candidates
+from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.models.ledger import Unanswered
 
@@ -424,7 +424,7 @@ def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -
 
     A reply that names a tool that does not exist, or none, leaves the turn without a step.
     """
-    listed = [{"name": t.name, "description": t.description} for t in candidates(toolbox)]
+    listed = [{"name": t.name, "description": t.description} for t in toolbox.tools]  # also those without examples
     asked = [
         {
             "tools": listed,

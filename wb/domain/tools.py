@@ -252,9 +252,9 @@ class Toolbox:
 
 
 def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
-    """The tools that free text can amount to: those with examples, or all where no tool has any.
+    """The tools between which the offline engine can tell free text: those with examples, or all where no tool has any.
 
-    A tool without examples beside tools that have some is one that agents call by its name.
+    What a turn in free text does with a tool without examples it takes for another one's act; a model is shown all.
     """
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
 
