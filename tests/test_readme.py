@@ -142,6 +142,7 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     }
     fields = [
         {"name": f"f{i}", "type": typed.get(text, "string"), "from": source}
+        | ({"enum": list(tools.ORIGINS)} if "origin" in source else {})
         for i, (text, source) in enumerate(zip(shown, sources, strict=True))
     ]
     box = tools.parse(json.dumps({"tools": listed, "state": [told, *fields]}))
@@ -189,6 +190,9 @@ EXECUTED = {
     "python -m wb.bench.asb": "test_asb.py",
     "wb weigh": "test_weighing.py",
     "python tests/bench/planted_readings.py": "test_planted_readings.py",
+    "python tests/bench/paired.py": "test_outside.py",
+    "python tests/bench/label_audit.py": "test_label_audit.py",
+    "wb run --policy POLICY -p peers=": "test_paired.py",
     "wb run --policy shopping -p runs=": "test_tables.py",
     "wb diff": "test_build.py",
     "wb sweep": "test_sweep.py",
