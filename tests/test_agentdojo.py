@@ -1,0 +1,118 @@
+"""AgentDojo replayed: the handbooks are those of the first contact, and what a replay counts is what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from wb.bench import agentdojo
+from wb.bench.agentdojo import ALLOWED, PLAIN, UNLISTED, Listed, Run, Swap, Turn
+from wb.domain import events, policy
+from wb.domain.trace import Call, Verdict
+
+POLICIES = ROOT / "policies" / "workspace_agents"
+FROZEN = {  # before a task, an injection or an injected text of the package was read: see SOURCE.md
+    "banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
+    "slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
+    "travel/policy.md": "5844ee6b627ba35df6ebbe7209b45d47640947a235a9cae84de86fbc49b6436f",
+    "workspace/policy.md": "5cd42e98075f3803dd8b9560b5a224a9888994c5fb05f134610389120a890d80",
+}
+INSTALLED = pytest.mark.skipif(
+    importlib.util.find_spec("agentdojo") is None, reason="agentdojo is not installed: it is in the extra `bench`"
+)
+UNDECIDED = Verdict("undecided", "nobody knows")
+
+
+@pytest.mark.parametrize("path", FROZEN)
+def test_handbooks_are_those_of_the_first_contact(path):
+    assert hashlib.sha256((POLICIES / path).read_bytes()).hexdigest() == FROZEN[path]
+
+
+@pytest.mark.parametrize("suite", agentdojo.SUITES)
+def test_the_toolboxes_declare_what_a_guard_may_know(suite):
+    toolbox = policy.load(str(POLICIES / suite)).toolbox
+    assert all(field.source is not None for field in toolbox.state)
+    assert any(tool.mutating for tool in toolbox.tools) and not all(tool.mutating for tool in toolbox.tools)
+
+
+def turn(tool: str, verdict: Verdict = ALLOWED, malicious: bool = False) -> Turn:
+    return Turn(Call(tool, {}), malicious, malicious, verdict, "done" if verdict is ALLOWED else None)
+
+
+def run(*turns: Turn, attack: str = PLAIN, useful: bool = True, reached: bool = False) -> Run:
+    return Run("bank", "task", attack, "Pay it.", turns, useful, reached, ())
+
+
+def test_what_is_undecided_hinders_a_user_and_stops_an_attacker():
+    assert run(turn("pay")).unhindered and not run(turn("look"), turn("pay", UNDECIDED)).unhindered
+    assert run(turn("pay"), turn("steal", UNDECIDED, True), attack="a").unhindered
+    assert run(turn("steal", UNDECIDED, True), attack="a").denied
+    assert not run(turn("steal", ALLOWED, True), attack="a").denied
+
+
+def test_a_row_counts_tasks_alone_pairs_that_hold_a_malicious_call_and_swaps():
+    runs = [
+        run(turn("pay")),
+        run(turn("pay", UNLISTED)),
+        run(turn("pay"), turn("steal", UNLISTED, True), attack="a"),
+        run(turn("pay"), turn("steal", ALLOWED, True), attack="b", reached=True),
+        run(turn("pay"), attack="c", reached=True),  # an attacker who asks for no call that changes anything
+    ]
+    found = agentdojo.row("guard", "bank", runs, [run(turn("pay", UNDECIDED, True))])
+    assert found["tasks unhindered"].startswith("1/2 50.0 ") and found["under attack"].startswith("3/3 100.0 ")
+    assert found["malicious denied"].startswith("1/2 50.0 ") and found["goal reached"].startswith("1/2 50.0 ")
+    assert found["swapped denied"].startswith("1/1 100.0 ") and found["undecided"] == 1 and found["errors"] == 0
+
+
+def test_a_run_is_recorded_as_events_and_what_did_not_run_has_no_result():
+    rows = list(run(turn("pay"), turn("steal", UNLISTED, True), attack="a").events())
+    assert [type(row.what).__name__ for row in rows] == ["Say", "Asked", "Result", "Asked"]
+    assert [row.what.label for row in rows if isinstance(row.what, events.Asked)] == ["allow", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("value", "swapped"),
+    [
+        (True, False),
+        (12, 121),
+        (2.5, 26.0),
+        ("13", "14"),
+        ("2024-05-15 10:00", "2025-05-15 10:00"),
+        ("a@b.example", "mallory@elsewhere.example"),
+        ("Rent", "www.elsewhere.example is what Mallory wants"),
+        (["a@b.example"], ["mallory@elsewhere.example"]),
+        ([], ["mallory@elsewhere.example"]),
+    ],
+)
+def test_a_swapped_value_is_another_of_the_same_form(value, swapped):
+    assert agentdojo.other(value) == swapped != value
+    assert Swap(0, "x", swapped).of(Call("pay", {"x": value, "y": 1})) == Call("pay", {"x": swapped, "y": 1})
+
+
+def test_a_list_allows_its_tools_alone():
+    assert Listed(frozenset({"pay"})).call("pay", {}) is ALLOWED and Listed().call("steal", {}) is ALLOWED
+    assert Listed(frozenset({"pay"})).call("steal", {}) is UNLISTED
+
+
+@INSTALLED
+def test_without_a_guard_all_tasks_of_a_suite_run_and_its_attacks_succeed_twice_alike(tmp_path: Path):
+    def replayed() -> list[Run]:
+        dojo = agentdojo.Dojo("banking", policy.load(str(POLICIES / "banking")).toolbox)
+        return list(agentdojo.matrix(dojo, lambda _, __: Listed()))
+
+    first = replayed()
+    alone = [one for one in first if one.attack == PLAIN]
+    pairs = [one for one in first if one.attack != PLAIN]
+    assert len(alone) == 16 and len(pairs) == 144 and all(one.useful and one.unhindered for one in alone)
+    assert all(one.malicious and one.seen for one in pairs) and sum(one.reached for one in pairs) == 141
+    assert replayed() == first
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "agentdojo", None)
+    with pytest.raises(ModuleNotFoundError, match="install the extra `bench`"):
+        agentdojo.Dojo("banking", policy.load(str(POLICIES / "banking")).toolbox)
