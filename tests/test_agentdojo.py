@@ -17,9 +17,13 @@ from wb.domain.trace import Call, Verdict
 POLICIES = ROOT / "policies" / "workspace_agents"
 FROZEN = {  # before a task, an injection or an injected text of the package was read: see SOURCE.md
     "banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
+    "banking/tools.json": "c646f6c9aa51a1c150aa4f789c58ca6764aa8e6b437494e36019ddf3999fd804",
     "slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
+    "slack/tools.json": "a90d877e5e6f8a55a6ba86a64d29d601d64afdcc08b1c31335939a8ecc7f004b",
     "travel/policy.md": "5844ee6b627ba35df6ebbe7209b45d47640947a235a9cae84de86fbc49b6436f",
+    "travel/tools.json": "4cfd35a71264a5f62ce8b11eff3188f0b6cbf34a6f570062694b9248533c53c4",
     "workspace/policy.md": "5cd42e98075f3803dd8b9560b5a224a9888994c5fb05f134610389120a890d80",
+    "workspace/tools.json": "f3cfb78bd22523b1f9cc2186a59ac7aa5afc0a5435e61e4c8888885c48cd3558",
 }
 INSTALLED = pytest.mark.skipif(
     importlib.util.find_spec("agentdojo") is None, reason="agentdojo is not installed: it is in the extra `bench`"

@@ -608,14 +608,21 @@ class Lookups:
         return *read, seen.origin
 
     def _origin(self, one: _Field, call: Call) -> tuple[Value, str]:
-        """Where an argument of the call comes from."""
-        argument, given = one.source.path.names[1], call.arguments
-        if argument not in self._schemas.get(call.tool, {}):
-            return None, f"{call.tool} has no argument {argument}"
-        if given is None or (type(given) is PartialArguments and given.get(argument) is None):
-            return None, f"{render(one.source.path)} is not known"
-        found, why = self._provenance[one.name].origin(one.path(None, given))
-        why = f"{render(one.source.path)}: {why}" if why else ""
+        """Where an argument of the call comes from; of several the weakest of those that it gives."""
+        declared, given = self._schemas.get(call.tool, {}), call.arguments
+        asked = [
+            (path.names[1], text, read)
+            for (_, path), (_, text, read) in zip(one.source.arguments, one.arguments, strict=True)
+            if path.names[1] in declared
+        ]
+        named = ", ".join(text for _, text, _ in asked)
+        if not asked:
+            return None, f"{call.tool} has no argument {', '.join(text for _, text, _ in one.arguments)}"
+        if given is None or (type(given) is PartialArguments and any(given.get(name) is None for name, *_ in asked)):
+            return None, f"{named} is not known"
+        values = [value for *_, read in asked if (value := read(None, given)) not in (None, ())]
+        found, why = self._provenance[one.name].origin(values[0] if len(values) == 1 else tuple(values))
+        why = f"{named}: {why}" if why else ""
         return self._fitting(one, found, why)
 
     def _answered_by(

@@ -147,7 +147,7 @@ class Source:
     A question has a `text`, counts the words of `of` and of `or_of`, and needs a quotation of them for the values that
     it `permits`, None for every value.  `view` is where it stands in
     a page.  `cost` is that of the operation, None where nothing is said.  `places` say of an origin, by tool, at which
-    path of its results trusted values stand, and trusted texts.
+    path of its results trusted values stand, and trusted texts, and `arguments` are what it is asked of.
     """
 
     kind: Literal[
@@ -549,7 +549,7 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
     if len(kinds) != 1:
         raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
     kind, listed = kinds[0], row[kinds[0]]
-    many = kind in ("result", "detect", "operation") and isinstance(listed, tuple) and listed
+    many = kind in ("result", "detect", "operation", "origin") and isinstance(listed, tuple) and listed
     of, *others = listed if many else (listed,)
     strange = sorted(set(row) - {kind} - _KEYS[kind])
     if strange:
@@ -670,21 +670,31 @@ def _speakers(row: Mapping[str, object], where: str) -> tuple[str, ...]:
 
 def _origin(row: Mapping[str, object], field: Field, given: _Given, where: str) -> Source:
     """Of which argument the origin is, whose words count, and where trusted values stand."""
-    path = _cel(row["origin"], f"{where}.origin", "an argument, call.NAME,")
-    if not isinstance(path, facts.Path) or path.names[0] != "call" or len(path.names) < 2:
-        raise ToolError(f"{where}.origin: an argument, call.NAME, was required; got {_shape(row['origin'])}")
-    given.told((("", path),), None, f"{where}.origin")
-    own = [given.type(path, tool)[0] for tool in given.tools if path.names[1] in arguments_of(tool)]
-    kinds = {one.json for kind in own for one in (kind, types.of_schema(kind.items, "")) if one.json in UNNAMED}
-    if not own or kinds:
-        got = f"one of type {sorted(kinds)[0]}" if kinds else f"{render(path)}, which no tool declares"
-        raise ToolError(f"{where}.origin: an argument, a text, a number or a list of these, was required; got {got}")
+    told = row["origin"] if isinstance(row["origin"], tuple) else (row["origin"],)
+    found = [_argument(one, given, f"{where}.origin") for one in told]
+    if not found:
+        raise ToolError(f"{where}.origin: an argument, call.NAME, or a list of these, was required; got []")
     names, needed = _speakers(row, where), set(ORIGINS) - {"absent"}
     if field.type != "string" or not needed <= set(field.values) <= set(ORIGINS):
         wanted = f'a string with the enum {sorted(needed)}, and "absent" where it is wanted,'
         raise ToolError(f"{where}: {wanted} was required of an origin; got {field.type} with {sorted(field.values)}")
     places = tuple(_places(row.get(key, {}), given, f"{where}.{key}") for key in ("directory", "written"))
-    return Source("origin", names[0], path, (("", path),), changed_by=(), or_of=names[1:], places=places)
+    arguments = tuple((render(path), path) for path in found)
+    return Source("origin", names[0], found[0], arguments, changed_by=(), or_of=names[1:], places=places)
+
+
+def _argument(text: object, given: _Given, where: str) -> facts.Path:
+    """An argument that some tool declares, a text, a number or a list of these."""
+    path = _cel(text, where, "an argument, call.NAME,")
+    if not isinstance(path, facts.Path) or path.names[0] != "call" or len(path.names) < 2:
+        raise ToolError(f"{where}: an argument, call.NAME, was required; got {_shape(text)}")
+    given.told((("", path),), None, where)
+    own = [given.type(path, tool)[0] for tool in given.tools if path.names[1] in arguments_of(tool)]
+    kinds = {one.json for kind in own for one in (kind, types.of_schema(kind.items, "")) if one.json in UNNAMED}
+    if not own or kinds:
+        got = f"one of type {sorted(kinds)[0]}" if kinds else f"{render(path)}, which no tool declares"
+        raise ToolError(f"{where}: an argument, a text, a number or a list of these, was required; got {got}")
+    return path
 
 
 def _places(row: object, given: _Given, where: str) -> tuple[tuple[str, str], ...]:
