@@ -15,15 +15,23 @@ from wb.domain import events, policy
 from wb.domain.trace import Call, Verdict
 
 POLICIES = ROOT / "policies" / "workspace_agents"
-FROZEN = {  # before a task, an injection or an injected text of the package was read: see SOURCE.md
-    "banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
-    "banking/tools.json": "c646f6c9aa51a1c150aa4f789c58ca6764aa8e6b437494e36019ddf3999fd804",
-    "slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
-    "slack/tools.json": "a90d877e5e6f8a55a6ba86a64d29d601d64afdcc08b1c31335939a8ecc7f004b",
-    "travel/policy.md": "5844ee6b627ba35df6ebbe7209b45d47640947a235a9cae84de86fbc49b6436f",
-    "travel/tools.json": "4cfd35a71264a5f62ce8b11eff3188f0b6cbf34a6f570062694b9248533c53c4",
-    "workspace/policy.md": "5cd42e98075f3803dd8b9560b5a224a9888994c5fb05f134610389120a890d80",
-    "workspace/tools.json": "f3cfb78bd22523b1f9cc2186a59ac7aa5afc0a5435e61e4c8888885c48cd3558",
+FROZEN = {  # first/: before a task, an injection or an injected text of the package was read; the others after (SOURCE.md)
+    "first/banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
+    "first/banking/tools.json": "c646f6c9aa51a1c150aa4f789c58ca6764aa8e6b437494e36019ddf3999fd804",
+    "first/slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
+    "first/slack/tools.json": "a90d877e5e6f8a55a6ba86a64d29d601d64afdcc08b1c31335939a8ecc7f004b",
+    "first/travel/policy.md": "5844ee6b627ba35df6ebbe7209b45d47640947a235a9cae84de86fbc49b6436f",
+    "first/travel/tools.json": "4cfd35a71264a5f62ce8b11eff3188f0b6cbf34a6f570062694b9248533c53c4",
+    "first/workspace/policy.md": "5cd42e98075f3803dd8b9560b5a224a9888994c5fb05f134610389120a890d80",
+    "first/workspace/tools.json": "f3cfb78bd22523b1f9cc2186a59ac7aa5afc0a5435e61e4c8888885c48cd3558",
+    "banking/policy.md": "fabd2ea850dee3b0d7f478d28361fc3615e312453542b5f47b3898d92ca1da92",
+    "banking/tools.json": "1303f72775eb00721160b4e2d8f8f9dc805dddd881cf9addcbeffe07bae07802",
+    "slack/policy.md": "37bddc2c9e30a6f74a48439df3d325d8bbdba31d49d36feb836f0cce0c24c9f6",
+    "slack/tools.json": "3f22c04f24cdd4f2fd98d6964713cb79faef58089c0a69f7df197cb219167405",
+    "travel/policy.md": "9549072215748e96ca7cdd72ebfaed24897d4d13960db94f0b8ade5d3e9b2904",
+    "travel/tools.json": "ea820e373d81efbbb02fe9c380cb4edd91fdfdb12ca1531e910ef98df0649325",
+    "workspace/policy.md": "fe7a731de962cd5b86b2765e02b5779d1af4df67b451132b9414950527e6d4ed",
+    "workspace/tools.json": "8a5dc44e04d1d011f0e516f31fa5e62a04a03e4674221594e67cb0970132aae5",
 }
 INSTALLED = pytest.mark.skipif(
     importlib.util.find_spec("agentdojo") is None, reason="agentdojo is not installed: it is in the extra `bench`"

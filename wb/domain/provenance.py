@@ -43,7 +43,8 @@ CALLS = 1024  # calls without a result; beyond it, what may have come of the fir
 LONGEST = 20_000  # characters of a value that is searched for
 NUMERAL = 100  # characters of a word that may be a number
 STRONG = ("user", "directory", "record")
-RUN, DIGITS = re.compile(r"[^\W_]+"), re.compile(r"\d+(?:\.\d+)?")
+RUN = re.compile(r"[^\W_]+")
+DIGITS = re.compile(r"(?<![\w:/-])(?<!\d[.,])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")  # a number, no part of a date or name
 
 
 @dataclass(slots=True)

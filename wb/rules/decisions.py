@@ -605,6 +605,8 @@ def _telling(paths: Iterable[facts.Path], toolbox: Toolbox, own: Sequence[Field]
     found: dict[tuple[facts.Path, str], None] = {}
     for name in waiting:
         nodes = [node for _, node in sources[name].arguments] if name in sources else []
+        if nodes and sources[name].kind == "origin":  # of several arguments those count that the tool has
+            nodes = [node for node in nodes if any(one.name == node.names[1] for one in own)] or nodes
         for path in dict.fromkeys(path for node in nodes for path in _read_of(node, own)):
             if path.names[0] == "call":
                 found[path, f", which tells state.{name}"] = None
