@@ -13,9 +13,10 @@ from wb.bench import agentdojo
 from wb.bench.agentdojo import ALLOWED, PLAIN, UNLISTED, Listed, Run, Swap, Turn
 from wb.domain import events, policy
 from wb.domain.trace import Call, Verdict
+from wb.rules import decisions
 
 POLICIES = ROOT / "policies" / "workspace_agents"
-FROZEN = {  # first/: before a task, an injection or an injected text of the package was read; the others after (SOURCE.md)
+FROZEN = {  # first/: before a task or an injection of the package was read; the others after (SOURCE.md)
     "first/banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
     "first/banking/tools.json": "c646f6c9aa51a1c150aa4f789c58ca6764aa8e6b437494e36019ddf3999fd804",
     "first/slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
@@ -49,6 +50,18 @@ def test_the_toolboxes_declare_what_a_guard_may_know(suite):
     toolbox = policy.load(str(POLICIES / suite)).toolbox
     assert all(field.source is not None for field in toolbox.state)
     assert any(tool.mutating for tool in toolbox.tools) and not all(tool.mutating for tool in toolbox.tools)
+
+
+@pytest.mark.parametrize("suite", [*agentdojo.SUITES, *(f"first/{suite}" for suite in agentdojo.SUITES)])
+def test_every_demand_of_a_handbook_is_in_force_as_it_was_read_and_nothing_else_is(suite):
+    loaded = policy.load(str(POLICIES / suite))
+    found = decisions.load(POLICIES / suite / "decisions.yaml", loaded)
+    text = (POLICIES / suite / "policy.md").read_text("utf-8")
+    demands = [line for line in text.splitlines() if " must " in line]
+    assert [one.text for one in found if one.rules] == demands
+    assert all(
+        one.why == "as one blind reader read it, taken over unchanged by tests/bench/taken_over.py" for one in found
+    )
 
 
 def turn(tool: str, verdict: Verdict = ALLOWED, malicious: bool = False) -> Turn:

@@ -19,8 +19,9 @@ from wb.domain.tools import ORIGINS, ToolError
 from wb.domain.validation import Validator
 from wb.guards.contract import assemble, contract
 from wb.guards.runtime import CallGuard, Guarded
-from wb.logic import cel
+from wb.logic import cel, facts
 from wb.logic.syntax import parse
+from wb.rules import decisions
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
@@ -548,3 +549,42 @@ def test_a_recorded_run_is_judged_by_where_its_arguments_come_from(name: str) ->
     judge = guards()[name]
     found = [one.verdict.decision for one in recorded.judge(judge, run.events) if one.tool == "pay"]
     assert found == list(WANTED.values())
+
+
+def test_of_several_arguments_the_weakest_of_those_that_are_given_counts() -> None:
+    several = field() | {"from": {"origin": ["call.payee", "call.people", "call.amount"], "of": ["user"]}}
+    several["enum"] = [*FIVE, "absent"]
+    own, spy = session(several)
+    own.say("user", "pay 5 to U1 and U2")
+    give(own, "mails", ["X1"])
+
+    def asked(tool: str, **arguments: object) -> object:
+        own.call(tool, arguments, call_id="p")
+        own.result(None, "p")
+        return spy.asked[-1].state.get("payee_from")
+
+    assert [asked("pay", payee="U1", amount=5), asked("pay", payee="U1")] == ["user", "user"]
+    assert [asked("pay", payee="U1", amount=7), asked("pay", payee="X1", amount=5)] == ["none", "text"]
+    assert [asked("invite", people=["U1", "U2"]), asked("invite", people=["U1", "X1"])] == ["user", "text"]
+    assert [asked("pay"), asked("invite", people=[]), asked("contacts")] == ["absent", "absent", None]
+    for origin, got in (([], "got"), (["call.payee", "call.open"], "one of type boolean"), (["call.x"], "call.x")):
+        with pytest.raises(ToolError, match=got):
+            box(several | {"from": {"origin": origin, "of": ["user"]}})
+
+
+def test_a_decision_may_read_an_origin_of_arguments_that_the_tool_has_in_part() -> None:
+    several = field() | {"from": {"origin": ["call.payee", "call.people"], "of": ["user"]}}
+    found = decisions._telling([facts.Path(("state", "payee_from"))], box(several), box().tools[0].arguments)
+    assert [cel.render(path) for path, _ in found] == ["call.payee"]
+    other = decisions._telling([facts.Path(("state", "payee_from"))], box(several), ())
+    assert [cel.render(path) for path, _ in other] == ["call.payee", "call.people"]
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [("pay 4 now", True), ("$4.00.", True), ("on 2022-03-04", False), ("X4", False), ("1,204", False), ("3/4", False)],
+)
+def test_a_number_in_a_text_is_no_part_of_a_date_or_a_name(text: str, known: bool) -> None:
+    one = session()
+    give(one[0], "mails", [text])
+    assert origin(one, "amount", 4) == ("text" if known else "none")
