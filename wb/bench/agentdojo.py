@@ -19,6 +19,7 @@ The package is in the extra `bench`.  Every run is made in the same order from t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import re
@@ -27,7 +28,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
+from unittest import mock
 
 from wb.bench import evaluate
 from wb.domain import events, policy
@@ -185,7 +188,8 @@ class Dojo:
         verdict = asking.call(call.tool, dict(call.arguments))
         if not permitted(verdict):
             return Turn(call, attacker, malicious, verdict)
-        value, error = self.runtime.run_function(environment, call.tool, dict(call.arguments))
+        with _still():
+            value, error = self.runtime.run_function(environment, call.tool, dict(call.arguments))
         told = error if error is not None else plain(value)
         asking.result(told, error=error is not None)
         return Turn(call, attacker, malicious, verdict, told, error is not None)
@@ -231,6 +235,26 @@ class Dojo:
                 fitting = [one for one in known if type(one) is type(value) and one != value]
                 found.append(Swap(index, name, fitting[0] if fitting else other(value)))
         return tuple(found)
+
+
+class _Still(datetime.datetime):
+    """Tells always the same time."""
+
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+        return datetime.datetime(2024, 5, 15, 12, tzinfo=tz)
+
+
+@contextlib.contextmanager
+def _still() -> Iterator[None]:
+    """The package's mails and files say when they were made: here always at the same moment, so that runs are alike."""
+    from agentdojo.default_suites.v1.tools import cloud_drive_client, email_client
+
+    told = SimpleNamespace(datetime=_Still, timedelta=datetime.timedelta, date=datetime.date)
+    with contextlib.ExitStack() as stack:
+        for module in (cloud_drive_client, email_client):
+            stack.enter_context(mock.patch.object(module, "datetime", told))
+        yield
 
 
 class Swap(NamedTuple):
