@@ -364,11 +364,7 @@ def oracle(happened: list[tuple], value: object) -> str:
             if any(isinstance(row, dict) and alike(row.get("mail"), value) for row in result):
                 return "directory"
         if name == "city" and not failed and isinstance(result, dict):
-            if (
-                stands(value, result["hotels"])
-                if type(result.get("hotels")) is str
-                else alike(result.get("hotels"), value)
-            ):
+            if type(result.get("hotels")) is str and stands(value, result["hotels"]):
                 return "directory"
     for at, what in enumerate(happened):
         if what[0] == "call" and not what[4] and type(what[3]) is not str and at < made:
