@@ -22,7 +22,9 @@ import argparse
 import contextlib
 import datetime
 import json
+import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -361,6 +363,10 @@ def main(given: Sequence[str] | None = None) -> None:
 
     import wb
 
+    if given is None and os.environ.get("PYTHONHASHSEED") != "0":  # the package lists the members of sets
+        os.execve(
+            sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
+        )
     parser = argparse.ArgumentParser(prog="python -m wb.bench.agentdojo", description="AgentDojo, replayed live.")
     parser.add_argument("policies", type=Path, help="a folder with a policy for each suite")
     parser.add_argument("out", type=Path, help="a folder for the runs")
