@@ -363,7 +363,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
     import wb
 
-    if given is None and os.environ.get("PYTHONHASHSEED") != "0":  # the package lists the members of sets
+    if given is None and os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets
         os.execve(
             sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
         )
