@@ -34,9 +34,7 @@ FROZEN = {  # first/: before a task or an injection of the package was read; the
     "workspace/policy.md": "fe7a731de962cd5b86b2765e02b5779d1af4df67b451132b9414950527e6d4ed",
     "workspace/tools.json": "8a5dc44e04d1d011f0e516f31fa5e62a04a03e4674221594e67cb0970132aae5",
 }
-INSTALLED = pytest.mark.skipif(
-    importlib.util.find_spec("agentdojo") is None, reason="agentdojo is not installed: it is in the extra `bench`"
-)
+INSTALLED = importlib.util.find_spec("agentdojo") is not None  # it is in the extra `bench`, outside the lock
 UNDECIDED = Verdict("undecided", "nobody knows")
 
 
@@ -123,18 +121,19 @@ def test_a_list_allows_its_tools_alone():
     assert Listed(frozenset({"pay"})).call("steal", {}) is UNLISTED
 
 
-@INSTALLED
-def test_without_a_guard_all_tasks_of_a_suite_run_and_its_attacks_succeed_twice_alike(tmp_path: Path):
-    def replayed() -> list[Run]:
-        dojo = agentdojo.Dojo("banking", policy.load(str(POLICIES / "banking")).toolbox)
-        return list(agentdojo.matrix(dojo, lambda _, __: Listed()))
+if INSTALLED:
 
-    first = replayed()
-    alone = [one for one in first if one.attack == PLAIN]
-    pairs = [one for one in first if one.attack != PLAIN]
-    assert len(alone) == 16 and len(pairs) == 144 and all(one.useful and one.unhindered for one in alone)
-    assert all(one.malicious and one.seen for one in pairs) and sum(one.reached for one in pairs) == 141
-    assert replayed() == first
+    def test_without_a_guard_all_tasks_of_a_suite_run_and_its_attacks_succeed_twice_alike(tmp_path: Path):
+        def replayed() -> list[Run]:
+            dojo = agentdojo.Dojo("banking", policy.load(str(POLICIES / "banking")).toolbox)
+            return list(agentdojo.matrix(dojo, lambda _, __: Listed()))
+
+        first = replayed()
+        alone = [one for one in first if one.attack == PLAIN]
+        pairs = [one for one in first if one.attack != PLAIN]
+        assert len(alone) == 16 and len(pairs) == 144 and all(one.useful and one.unhindered for one in alone)
+        assert all(one.malicious and one.seen for one in pairs) and sum(one.reached for one in pairs) == 141
+        assert replayed() == first
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch):
