@@ -188,6 +188,7 @@ EXECUTED = {
     "python -m wb.bench.assebench": "test_assebench.py",
     "python -m wb.bench.eicu": "test_eicu.py",
     "python -m wb.bench.asb": "test_asb.py",
+    "python -m wb.bench.agentdojo": "test_agentdojo.py",
     "wb weigh": "test_weighing.py",
     "python tests/bench/planted_readings.py": "test_planted_readings.py",
     "python tests/bench/paired.py": "test_outside.py",
