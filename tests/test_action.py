@@ -77,10 +77,10 @@ def test_the_state_of_the_turn_is_never_asked_about() -> None:
     assert "card" not in str(engine.asked[0]) and "12" not in str(engine.asked[0])
 
 
-def test_only_tools_that_text_can_amount_to_are_offered() -> None:
+def test_every_tool_is_offered_also_one_without_examples() -> None:
     engine = Scripted(reply(["lend"]))
     recognise([TURN], BOX, LLM(engine))
-    assert [row["name"] for row in engine.asked[0]["tools"]] == ["lend", "reserve"]
+    assert [row["name"] for row in engine.asked[0]["tools"]] == ["lend", "reserve", "ring"]
 
 
 def test_a_malformed_reply_leaves_the_turn_open() -> None:

@@ -181,7 +181,7 @@ def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> N
     read, refined = (len(recount.read(found[stage], "rules.json")["rules"]) for stage in ("01", "02"))
     wanted = {
         "policy": "hire",
-        "sentences": "7: 4 rule, 1 open, 2 not a constraint",
+        "sentences": "7 (1 of them titles): 4 rule, 1 open, 2 not a constraint",
         "rules": f"{read} read" + f", {refined} after refinement" * (last[:2] != "01"),
         "in force by": "parsed: 3, person: 1",
         "to decide": str(found["01"] / "decisions.draft.yaml"),

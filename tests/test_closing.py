@@ -10,8 +10,14 @@ from test_report import RULES
 
 from wb.runs import report
 
+OWN = {"text": "Do so.", "headings": []}
 READINGS = json.dumps(
-    [{"cls": "rule"}, {"cls": "open"}, {"cls": "rule", "part": "on Sundays"}, {"cls": "duty", "part": "or not"}]
+    [
+        {"cls": "rule", **OWN},
+        {"cls": "open", **OWN},
+        {"cls": "rule", "part": "on Sundays", **OWN},
+        {"cls": "duty", "part": "or not", **OWN},
+    ]
 )
 NO_FIGURES = [
     {"method": name, "n": 0, "accuracy": None, "reason": why, "published": False}

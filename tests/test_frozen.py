@@ -23,6 +23,8 @@ CHANGING = {
     "Progress",
     "_Open",
     "_Waiting",
+    "_Words",
+    "_Asked",
 }
 # what keeps what was computed from it, once asked, or is open to a caller's own parts
 OPEN = {"_Frame", "Shortcut", "Built", "CallGuard", "Automaton", "Offline", "Table", "Found", "Shield"}

@@ -184,6 +184,8 @@ CLAIMS = [
     (("proved", 0, 0), "free"),
     (("tested", 0, 2), "no rule"),
     (("proved", 1, 0), "proved"),
+    (("bounded", 1, 0), "bounded"),
+    (("bounded", 2, 2), "bounded for 2 rules, 2 sentences open"),
     (("tested", 3, 0), "tested"),
     (("proved", 1, 1), "proved for 1 rule, 1 sentence open"),
     (("tested", 2, 3), "tested for 2 rules, 3 sentences open"),
@@ -202,7 +204,7 @@ def test_what_may_be_said_of_a_guard(given: tuple[str, int, int], said: str) -> 
 def test_claims_are_counted_by_kind() -> None:
     found = runtime.counted([said for _, said in CLAIMS])
     assert found == {
-        **{"proved": 1, "proved in part": 1, "tested": 1, "tested in part": 1},
+        **{"proved": 1, "proved in part": 1, "bounded": 1, "bounded in part": 1, "tested": 1, "tested in part": 1},
         **{"error": 1, "no rule": 1, "free": 1, "stub": 1},
     }
     assert list(found) == [*runtime.KINDS, "stub"] and runtime.counted([]) == dict.fromkeys(runtime.KINDS, 0)
