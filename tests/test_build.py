@@ -393,7 +393,6 @@ SAYS = {  # what each command of the book says of the boats
     "wb show 02_vagueness_scoring": "02_vagueness_scoring",
     "wb report RUN RUN": ".html",
     "wb export RUN RUN": "index.html",
-    "wb verify POLICY": "5 of 5 guards are what their rows say",
     "wb check RULES": "nothing to repair",
     "wb judge POLICY RUNS.jsonl": "6 calls in 2 runs:",
     "wb diff OLD NEW": "nothing differs",
