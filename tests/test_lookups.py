@@ -96,6 +96,9 @@ class Spy:
     def minds(self, tool: str) -> bool:
         return False
 
+    def ordered(self, tool: str, other: str) -> bool:
+        return False
+
     def reads(self, tool: str, before: object = ()) -> tuple[str, ...]:
         return tuple(one.name for one in self.validator.toolbox.state)
 
@@ -641,3 +644,24 @@ def test_the_clock_is_changed_by_no_call() -> None:
     one.call("touch", {"id": "a"}), one.say("assistant", "Done."), one.say("user", "Go on.")
     one.result("no", error=True)
     assert one.call("touch", {"id": "a"}).decision == "allow"
+
+
+@pytest.mark.parametrize(("other", "moves"), [("set", True), ("get", False)])
+def test_a_call_that_may_change_what_another_s_guard_reads_is_ordered_after_it(other: str, moves: bool) -> None:
+    """Adapters that run the calls of a message at once hold it back (`Session.ordered`)."""
+    tools_ = [
+        {
+            "name": name,
+            "mutating": name != "get",
+            "parameters": {"type": "object", "properties": {"x": {"type": "string"}}},
+        }
+        for name in ("vote", "set", "get")
+    ]
+    field = {
+        "name": "frozen",
+        "type": "string",
+        "from": {"done": "set", "arguments": {}, "path": "x", "otherwise": "'no'"},
+    }
+    box = tools.parse(json.dumps({"tools": tools_, "state": [field]}))
+    session = Session(Spy(validator=Validator(box)))
+    assert session.ordered("vote", other) is moves

@@ -152,6 +152,51 @@ def test_what_the_agent_had_written_down_does_not_come_back_as_named() -> None:
     assert origin(one, value="X5") == "text"
 
 
+@pytest.mark.parametrize(
+    ("wrote", "came"),
+    [
+        ({"people": ["Evil@X.y"]}, "evil@x.y"),
+        ({"people": ["Eve <evil@x.y>"]}, "evil@x.y"),
+        ({"people": ["evil@x.y  "]}, "evil@x.y"),
+        ({"room": {"evil@x.y": 1}}, "evil@x.y"),
+        ({"room": {"n": 4670000666}}, "4670000666"),
+    ],
+)
+def test_what_the_agent_wrote_in_another_form_is_no_directory_s(wrote: dict, came: str) -> None:
+    one = session()
+    one[0].say("user", "go on")
+    give(one[0], "contacts", [{"mail": "D1"}])
+    give(one[0], "invite", None, **wrote)
+    give(one[0], "contacts", [{"mail": came}, {"mail": "D2"}])
+    assert origin(one, value=came) == "text" and origin(one, value="D2") == "directory"
+
+
+def test_a_directory_that_repeats_what_it_is_asked_names_nothing() -> None:
+    one = session()
+    one[0].say("user", "look for b7")
+    give(one[0], "city", {"hotels": "none is called EV1L"}, name="EV1L")
+    assert origin(one, value="EV1L") == "text"
+    give(one[0], "city", {"hotels": "b7 and H1"}, name="b7")
+    assert origin(one, value="H1") == "directory"
+
+
+def test_a_flood_of_what_the_agent_wrote_leaves_no_later_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "KEPT", 20)
+    one = session()
+    give(one[0], "contacts", [{"mail": "D1"}])
+    give(one[0], "invite", None, people=[f"w{n}" for n in range(30)])
+    give(one[0], "contacts", [{"mail": "D2"}])
+    assert [origin(one, value=name) for name in ("D1", "D2")] == ["directory", None]
+
+
+@pytest.mark.parametrize("value", ["b7\n", " b7", "b7\u2028x", "b7  x", "b7\r\nx", "x\nb7 x"])
+def test_only_the_speaker_s_own_blanks_are_any_blanks(value: str) -> None:
+    one = session()
+    one[0].say("user", "b7 x and x\nb7 y")
+    assert origin(one, value=value) == "none"
+    assert [origin(one, value=known) for known in ("b7 x", "x b7", "x\nb7")] == ["user"] * 3
+
+
 def test_what_is_not_held_makes_no_claim() -> None:
     own, spy = one = session()
     own.say("user", "pay U1")
@@ -354,20 +399,21 @@ def oracle(happened: list[tuple], value: object) -> str:
     if any(what[0] == "say" and what[1] == "user" and stands(value, what[2]) for what in happened):
         return "user"
     calls = [what for what in happened if what[0] == "call"]
-    wrote = [at for at, what in enumerate(happened) if what[1] == "pay" and alike(what[2]["payee"], value)]
-    made = next((at for at in wrote if oracle(happened[:at], value) not in ("user", "directory", "record")), 99)
     for at, (kind, name, _, *came) in enumerate(happened):
-        if kind == "say" or at >= made:
+        if kind == "say":
             continue
         result, failed = came
         if name == "contacts" and not failed and isinstance(result, list):
             if any(isinstance(row, dict) and alike(row.get("mail"), value) for row in result):
-                return "directory"
+                if not own_making(happened, at, value):
+                    return "directory"
         if name == "city" and not failed and isinstance(result, dict):
-            if type(result.get("hotels")) is str and stands(value, result["hotels"]):
-                return "directory"
+            text = result.get("hotels")
+            if type(text) is str and stands(value, text) and not own_making(happened, at, text):
+                if not any(inside(one, text) for one in made(happened, at)):
+                    return "directory"
     for at, what in enumerate(happened):
-        if what[0] == "call" and not what[4] and type(what[3]) is not str and at < made:
+        if what[0] == "call" and not what[4] and type(what[3]) is not str and not own_making(happened, at, value):
             given = what[2].values()
             named = given and all(
                 type(one) is not bool and oracle(happened[:at], one) in ("user", "directory", "record") for one in given
@@ -377,6 +423,18 @@ def oracle(happened: list[tuple], value: object) -> str:
     others = [what[2] for what in happened if what[0] == "say" and what[1] == "page"]
     others += [leaf for call in calls for leaf in (*leaves(call[3]), *keys(call[3]))]
     return "text" if any(inside(value, other) for other in others) else "none"
+
+
+def made(happened: list[tuple], at: int) -> list[object]:
+    """What a call was given that nobody had named."""
+    given = [leaf for one in happened[at][2].values() for leaf in (*leaves(one), *keys(one))]
+    return [one for one in given if oracle(happened[:at], one) not in ("user", "directory", "record")]
+
+
+def own_making(happened: list[tuple], at: int, value: object) -> bool:
+    """Whether the agent gave it to that call, or to one before that writes."""
+    before = [k for k in range(at) if happened[k][:2] == ("call", "pay")]
+    return any(inside(value, one) for k in (*before, at) for one in made(happened, k))
 
 
 def alike(leaf: object, value: object) -> bool:

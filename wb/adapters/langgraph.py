@@ -136,8 +136,8 @@ def _message(enforcer: Enforcer, message: Any) -> dict[object, _Decided]:
 def _overtakes(enforcer: Enforcer, tool: str, before: Sequence[str]) -> str:
     """Why a call must not run beside those before it in its message: it may come first, and they were judged without
     it; empty where their verdicts would be the same."""
-    ordered = enforcer.session.judge.ordered
-    found = [] if enforcer.session.observe else [one for one in before if ordered(one, tool)]
+    ordered, observed = enforcer.session.ordered, enforcer.session.observe
+    found = [] if observed else [one for one in before if ordered(one, tool)]
     return f"a message of its own was required, after {schema.named(found[0])}: their order matters" if found else ""
 
 

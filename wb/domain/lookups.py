@@ -296,6 +296,11 @@ class Lookups:
         """Whether the call may change anything."""
         return bool(self._changed.get(call.tool, self._stranger))
 
+    def moves(self, tool: str, reads: Collection[str]) -> bool:
+        """Whether a call of the tool may change one of these fields, or what tells it."""
+        changed = {one.name for one in self._changed.get(tool, self._stranger)}
+        return not changed.isdisjoint(one.name for one in self._needed(reads))
+
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
         for one in self._told_by:

@@ -17,8 +17,9 @@ Of a list it is the weakest of its elements.  A claim is made only where all is 
 what is lost, too much to keep (`KEPT` words, `LONGEST` characters of one value), not told yet or not told at all makes
 the field unknown.  Once full, nothing more is taken in, so a flood of results cannot drive out what the user said.
 
-What the agent gave to a tool that may change something, and nobody had named, is no directory's and no record's when it
-comes back: an attack cannot have it written down first.
+What the agent gave to a tool that may change something, or to the very call, and nobody had named, is no directory's
+and no record's when its letters and digits come back: an attack cannot have it written down first in this conversation.
+A directory that another conversation, or an agent's text inside a longer one of `written`, can fill is none.
 
 It says who told a value, not that they meant it: "never pay X" names X.  Whoever writes a whole field of a record that
 the user named gets it called `record`: the sender of a message found by the user's own word, what such a field names in
@@ -54,6 +55,7 @@ class _Words:
     words: list[str] = field(default_factory=list)
     places: dict[str, list[int]] = field(default_factory=dict)
     numbers: set[int | float] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)  # those that were read
 
     def add(self, words: Sequence[str], named: Iterable[str], numbers: Iterable[int | float]) -> bool:
         """Take in a text, each word under its name; whether there was room."""
@@ -69,6 +71,7 @@ class _Words:
     def read(self, text: str) -> bool:
         """Take in a text by its words between blanks; whether there was room."""
         words = text.split()
+        self.texts.append(text)
         short = [at for at, word in enumerate(words) if len(word) <= NUMERAL]
         numbers = [found for at in short if (found := number(words, at)) is not None]
         return self.add(words, map(bare, words), numbers)
@@ -77,7 +80,10 @@ class _Words:
         """Whether a number, or a text in whole words, stands there."""
         if type(value) is not str:
             return value in self.numbers
-        named, value = value.split(), " ".join(value.split())
+        named, plain = value.split(), " ".join(value.split())
+        if value != plain and (value != value.strip() or not any(value in text for text in self.texts)):
+            return False  # only the speaker's blanks are any blanks
+        value = plain
         for start in self.spans([bare(word) for word in named]):
             end = start + len(named)
             before, found, after = " ".join(self.words[start:end]).partition(value)
@@ -88,6 +94,18 @@ class _Words:
             if not (left and _digits(self.words[start - 1], -1)) and not (right and _digits(self.words[end], 0)):
                 return True  # no group of digits of a longer number
         return False
+
+    def note(self, leaf: Value) -> bool:
+        """Take in a text or number by its runs of letters and digits; whether there was room."""
+        runs = RUN.findall(str(leaf).casefold())
+        return self.add(runs, runs, [abs(leaf)] if type(leaf) is not str else map(float, DIGITS.findall(leaf)))
+
+    def stand(self, value: Value) -> bool:
+        """Whether a number, or the runs of a text one after the other, were noted."""
+        if type(value) is not str:
+            return abs(value) in self.numbers
+        runs = RUN.findall(value.casefold())
+        return any(self.words[at : at + len(runs)] == runs for at in self.spans(runs))
 
     def spans(self, named: Sequence[str]) -> Iterator[int]:
         """Where as many words begin of which the rarest is in its place."""
@@ -116,7 +134,8 @@ class Provenance:
         self._directory, self._written = ({tool: _steps(path) for tool, path in places} for places in source.places)
         self._user, self._entries, self._texts = _Words(), _Words(), _Words()
         self._reading = reading  # tools that change nothing
-        self._made: set[Value] = set()  # what the agent gave to other tools and nobody had named
+        self._made = _Words()  # what the agent gave to other tools and nobody had named
+        self._full = False  # whether that is not all held: then nothing more is a directory's or a record's
         self._trusted: set[Value] = set()
         self._records: dict[Value, bool] = {}  # values of records, and of what may be one (False)
         self._asked: dict[int | str, _Asked] = {}
@@ -146,12 +165,12 @@ class Provenance:
     def asked(self, name: int | str, call: Call, runs: bool) -> None:
         """A call is asked for, and runs or may not; of one that may not, nobody knows all that it was asked."""
         record = self._named(call.arguments or {})
-        given = () if call.tool in self._reading else _leaves(call.arguments)[0]
-        made = [leaf for leaf in given if not _usable(leaf) or self._of(leaf)[0] not in STRONG]
+        leaves, names = _leaves(tuple((call.arguments or {}).values()))
+        made = [leaf for leaf in (*leaves, *names) if not _usable(leaf) or self._of(leaf)[0] not in STRONG]
         self._asked[name] = _Asked(call.tool, record if runs or record is False else None, runs, made)
         self._step.append(name)
         if runs:
-            self._wrote(made)
+            self._wrote(call.tool, made)
         if len(self._asked) > CALLS and self._asked.pop(next(iter(self._asked))).runs:
             self.lost(f"more than {CALLS} calls have no result yet")
 
@@ -162,7 +181,7 @@ class Provenance:
             return self.lost("a result came of a call that is not known")
         if one.waits:
             self._open.subtract(self._tells(one))
-        self._wrote(one.made)
+        self._wrote(one.tool, one.made)
         try:
             plain = schema.plain(value)
         except schema.Unfit as error:
@@ -176,28 +195,40 @@ class Provenance:
 
     def _take_in(self, one: _Asked, plain: Value, leaves: Sequence[Value]) -> None:
         """What a result that is no error tells of directories and records."""
-        trusted = self._found(plain, self._directory.get(one.tool))
-        written = [text for text in self._found(plain, self._written.get(one.tool)) if type(text) is str]
+        own = _Words()
+        if self._full or not all(map(own.note, one.made)):
+            return self._lose(
+                ("directory", "record"), f"more than {KEPT} words that nobody had named were given to tools"
+            )
+        trusted, written = (
+            [leaf for leaf in _at(plain, places.get(one.tool)) if not self._agents(leaf, own)]
+            for places in (self._directory, self._written)
+        )
+        written = [text for text in written if type(text) is str and not _repeats(text, one.made)]
         if len(self._trusted) + len(trusted) <= KEPT and all(map(self._entries.read, written)):
             self._trusted.update(trusted)
         else:
             self._lose(("directory",), f"more than {KEPT} values stand in directories")
-        found = [] if one.record is False or type(plain) is str else [leaf for leaf in leaves if leaf not in self._made]
+        found = (
+            []
+            if one.record is False or type(plain) is str
+            else [leaf for leaf in leaves if not self._agents(leaf, own)]
+        )
         if len(self._records) + len(found) > KEPT:
             return self._lose(("record",), f"more than {KEPT} values stand in records")
         for leaf in found:
             self._records[leaf] = self._records.get(leaf, False) or one.record is True
         return None
 
-    def _wrote(self, made: Iterable[Value]) -> None:
-        """A tool that may change something was given these."""
-        if len(self._made) > KEPT:
-            return self.lost(f"more than {KEPT} values that nobody had named were given to tools")
-        return self._made.update(made)
+    def _wrote(self, tool: str, made: Iterable[Value]) -> None:
+        """A tool was given these; one that only reads keeps nothing of it."""
+        if tool not in self._reading and not all(map(self._made.note, made)):
+            self._full = True
 
-    def _found(self, plain: Value, path: Sequence[str] | None) -> list[Value]:
-        """What stands at a trusted place and is not the agent's own making."""
-        return [] if path is None else [one for one in _at(plain, path) if one not in self._made]
+    def _agents(self, leaf: Value, own: _Words) -> bool:
+        """Whether a value is the agent's own making: it stands in what that gave to a tool that may have written it
+        down, or to this very call."""
+        return self._made.stand(leaf) or own.stand(leaf)
 
     def lost(self, why: str) -> None:
         """Something came of a tool that is not held."""
@@ -207,9 +238,7 @@ class Provenance:
         self._lost = {**dict.fromkeys(origins, why), **self._lost}
 
     def _text(self, leaf: Value) -> None:
-        runs = RUN.findall(str(leaf).casefold())
-        numbers = [abs(leaf)] if type(leaf) is not str else map(float, DIGITS.findall(leaf))
-        if "text" not in self._lost and not self._texts.add(runs, runs, numbers):
+        if "text" not in self._lost and not self._texts.note(leaf):
             self._lose(("text",), f"more than {KEPT} words came of tools")
 
     def _tells(self, one: _Asked) -> list[str]:
@@ -242,7 +271,7 @@ class Provenance:
 
     def _of(self, value: Value) -> tuple[str | None, str]:
         holds = (("user", self._user.hold), ("directory", self._of_directory), ("record", self._records.get))
-        for origin, test in (*holds, ("text", self._in_text)):
+        for origin, test in (*holds, ("text", self._texts.stand)):
             if test(value):
                 return origin, ""
             if origin == "record" and value in self._records:
@@ -255,12 +284,6 @@ class Provenance:
 
     def _of_directory(self, value: Value) -> bool:
         return value in self._trusted or self._entries.hold(value)
-
-    def _in_text(self, value: Value) -> bool:
-        if type(value) is not str:
-            return abs(value) in self._texts.numbers
-        runs = RUN.findall(value.casefold())
-        return any(self._texts.words[at : at + len(runs)] == runs for at in self._texts.spans(runs))
 
 
 def _rank(origin: str | None) -> int:
@@ -306,9 +329,17 @@ def _steps(path: str) -> list[str]:
     return path.replace("[]", ".[]").replace("{}", ".{}").strip(".").split(".")
 
 
-def _at(value: Value, path: Sequence[str]) -> Iterator[Value]:
-    """The texts and numbers that stand at a path; `[]` are all elements of a list, or all values of an object, whose
-    names are `{}`."""
+def _repeats(text: str, made: Sequence[Value]) -> bool:
+    """Whether a text holds what the agent gave to the call that it came of."""
+    words = _Words()
+    return not words.note(text) or any(map(words.stand, made))
+
+
+def _at(value: Value, path: Sequence[str] | None) -> Iterator[Value]:
+    """The texts and numbers that stand at a path, none where there is no path; `[]` are all elements of a list, or all
+    values of an object, whose names are `{}`."""
+    if path is None:
+        return
     if not path or path == [""]:
         if type(value) in (str, int, float):
             yield value

@@ -568,6 +568,13 @@ class Session:
         """Whether a later verdict may rest on it when the tool was called."""
         return self.judge.minds(tool) or (self._lookups is not None and self._lookups.changes(Call(tool)))
 
+    def ordered(self, tool: str, other: str) -> bool:
+        """Whether a call of the other tool may change the verdict on one of this tool that comes after it: what the
+        guard says of earlier calls, or a field that it reads."""
+        if self.judge.ordered(tool, other):
+            return True
+        return self._lookups is not None and self._lookups.moves(other, self.judge.reads(tool))
+
     def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
         """Whether it matters that a call of an earlier step was taken for what it was not."""
         if call is None or self.judge.minds(call.tool):
