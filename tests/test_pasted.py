@@ -41,6 +41,24 @@ def test_a_question_waits_for_its_reply_and_is_asked_once(tmp_path) -> None:
         answer("other words")
 
 
+def test_a_reply_that_is_a_link_or_no_text_is_none(tmp_path) -> None:
+    model = Pasted("paste:me", tmp_path / "asked", Replies(tmp_path / "replies"))
+    with pytest.raises(NotPasted):
+        model.answer(COUNT, {"text": "a"}, SCHEMA)
+    (question,) = (tmp_path / "asked").iterdir()
+    place = question.with_name(f"{question.stem}.reply.json")
+    (tmp_path / "secret").write_text('{"n": true}', "utf-8")
+    place.symlink_to(tmp_path / "secret")
+    with pytest.raises(NotPasted):
+        model.answer(COUNT, {"text": "a"}, SCHEMA)
+    place.unlink()
+    place.write_bytes(b"\xff\xfe{")
+    with pytest.raises(MalformedReply):
+        model.answer(COUNT, {"text": "a"}, SCHEMA)
+    place.write_text('{"n": true}', "utf-8")
+    assert model.answer(COUNT, {"text": "a"}, SCHEMA).value == {"n": True}
+
+
 def test_a_question_of_one_trial_is_no_question_of_another(tmp_path) -> None:
     model = Pasted("paste:me", tmp_path / "asked", Replies(tmp_path / "replies"))
     for number in (1, 2, 1):

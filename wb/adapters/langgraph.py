@@ -7,7 +7,7 @@
 A refused call gets a `ToolMessage` of status `error`, whose text says why; its tool is not called.  The calls of one
 message of the model are one step, and are all decided, in their order, when the first of them comes.  `ToolNode` runs
 them at the same time, so each is judged as if those before it were done or not, and one that an earlier one's verdict
-may rest on (`Judge.ordered`) is refused: it has to be asked for in a later message.  The texts of
+may rest on (`Session.ordered`) is refused: it has to be asked for in a later message.  The texts of
 human and model in the state are told to the session, each once: messages are told apart by their ids, which
 `add_messages` gives them.  A call that is made again (a retry, a node that runs anew after an interrupt) is another
 call, decided by what is known then.  Where the message still has the text that its arguments were parsed from, it must

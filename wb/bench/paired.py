@@ -35,10 +35,11 @@ TITLES = {  # of the tables
     "audited": "Labels of benchmarks held against their own policies",
     "labels": "Labels that disagree with the policy: which side is wrong, a person says",
 }
-MEASURED = "peers.json"  # beside the notebooks: what was measured with this version, of each suite the whole
+MEASURED = "peers.json"  # beside the notebooks: what was measured once, as `HOW` says, of each suite the whole
 HOW = (
-    "As measured with this version of the project on the development halves of the public sets; of disagreeing labels "
-    "counts alone. `python tests/bench/paired.py FOLDER` and `label_audit.py FOLDER` measure anew, -p peers=… shows it."
+    "As measured on 28 November 2026 (log/2026-11.md) on the development halves of the public sets; of disagreeing "
+    "labels counts alone. `python tests/bench/paired.py FOLDER` and `label_audit.py FOLDER` measure anew, -p peers=… "
+    "shows it."
 )
 NO_ATTACK = "no attack lands in these calls, so nothing is claimed of holding any"
 

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from wb.models.client import LLM
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.(?!\d{3}\Z)\d+)?")  # in digits; 1.000 may be a thousand
-OPENS, CLOSES = (
-    ("Ps", "Pi", "Sc"),
-    ("Pe", "Pf", "Sc"),
-)  # categories of signs around a word: brackets, quotes, currencies
+OPENS, CLOSES = ("Ps", "Pi", "Sc"), ("Pe", "Pf", "Sc")  # signs around a word: brackets, quotes, currencies
 QUOTES, ENDS = "\"'", ".,;:!?\"'"
 
 

@@ -599,10 +599,9 @@ class Lookups:
             return *self._newest_done(one, key, state, call), f"the newest call of {of}"
         if kind in ("result", "seen"):
             seen = self._newest.get(one.name)
-            called = f"result of {one.source.called}" if kind == "result" else f"page of {of}"
-            why = (
-                f"no {called} was seen" if seen is None else self._stale(one, seen, key) or self._of_another(seen, call)
-            )
+            why = f"no {f'result of {one.source.called}' if kind == 'result' else f'page of {of}'} was seen"
+            if seen is not None:
+                why = self._stale(one, seen, key) or self._of_another(seen, call)
         else:
             seen, why = self._looked_up(one, key, state, call)
         if why:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 import pydantic
 
+from wb import paths
 from wb.models import prompt as prompts
 from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply, asked, read
 from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered, Usage
@@ -206,7 +207,8 @@ class Pasted:
         recorded = self.replies.find(request)
         question = self.place(prompt.name, digest(request), "md")
         place = question.with_suffix(".reply.json")
-        text = place.read_text("utf-8") if place.is_file() else None
+        own = place.is_file() and not place.is_symlink()  # no other file's text gets among the replies
+        text = paths.content(place).decode("utf-8", "replace") if own else None
         if recorded is not None and text in (None, recorded["text"]):  # else it was pasted anew
             return read(request, recorded["text"], Usage(replayed=1))
         if text is None:
