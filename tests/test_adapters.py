@@ -780,6 +780,37 @@ def test_calls_on_which_verdicts_rest_are_made_in_the_order_they_were_judged_in_
     assert done[3:] == ["pay_fine ends", "get_reader begins", "get_reader ends"]
 
 
+def test_a_call_that_may_overtake_one_under_way_waits_for_its_result() -> None:
+    """The same rule where nothing orders the calls: functions of an agent's own, at once."""
+    rule = Rule("r", "", parse("ALWAYS (pay_fine IMPLIES NOT ONCE get_reader)"), "forbid", quote="No fine after it.")
+    rules = RuleSet(library.PREDICATES, (rule,)).without_unused()
+    session, done = Session(library.airline.guarded("guard", library.BOX, rules)), []
+
+    @functions.guard(session)
+    async def pay_fine(reader: str) -> None:
+        await asyncio.sleep(0.05)
+        done.append("pay_fine")
+
+    @functions.guard(session)
+    async def get_reader(reader: str) -> None:
+        done.append("get_reader")
+
+    @functions.guard(session)
+    async def lend_book(days: int) -> None:
+        done.append("lend_book")
+
+    async def at_once() -> list[object]:
+        return await asyncio.gather(pay_fine("x"), get_reader("x"), lend_book(1), return_exceptions=True)
+
+    _, refused, lent = asyncio.run(at_once())
+    assert lent is None and isinstance(refused, functions.NotAllowed) and done == ["lend_book", "pay_fine"]
+    assert "pay_fine has no result yet, and its verdict may rest on this call" in str(refused)
+    asyncio.run(get_reader("x"))
+    assert done[-1] == "get_reader"
+    with pytest.raises(functions.NotAllowed):
+        asyncio.run(pay_fine("x"))
+
+
 def test_a_message_that_is_foreign_does_not_run() -> None:
     desk = Desk()
     odd = SimpleNamespace(role="assistant", content=None, tool_calls=[SimpleNamespace(id=None, function=None)])

@@ -195,7 +195,7 @@ def test_a_call_does_not_run_beside_one_whose_verdict_may_rest_on_it(sync, kind,
     alone = run(agent(adapter.tool_node(structured(Desk()), closing(kind)), one_by_one), sync=sync)
     assert {m.tool_call_id for m in alone if m.status == "success"} == after
     if order == ("lend", "close"):
-        assert "a message of its own was required, after lend_book: their order matters" in found["close"].content
+        assert "lend_book has no result yet, and its verdict may rest on this call" in found["close"].content
         watched = run(agent(adapter.tool_node(structured(Desk()), closing(kind, observe=True)), script), sync=sync)
         assert {m.status for m in watched} == {"success"}, "where it is only observed, all runs"
 

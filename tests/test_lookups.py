@@ -646,22 +646,21 @@ def test_the_clock_is_changed_by_no_call() -> None:
     assert one.call("touch", {"id": "a"}).decision == "allow"
 
 
-@pytest.mark.parametrize(("other", "moves"), [("set", True), ("get", False)])
-def test_a_call_that_may_change_what_another_s_guard_reads_is_ordered_after_it(other: str, moves: bool) -> None:
-    """Adapters that run the calls of a message at once hold it back (`Session.ordered`)."""
-    tools_ = [
-        {
-            "name": name,
-            "mutating": name != "get",
-            "parameters": {"type": "object", "properties": {"x": {"type": "string"}}},
-        }
-        for name in ("vote", "set", "get")
-    ]
-    field = {
-        "name": "frozen",
-        "type": "string",
-        "from": {"done": "set", "arguments": {}, "path": "x", "otherwise": "'no'"},
-    }
-    box = tools.parse(json.dumps({"tools": tools_, "state": [field]}))
-    session = Session(Spy(validator=Validator(box)))
-    assert session.ordered("vote", other) is moves
+@pytest.mark.parametrize(
+    ("source", "other", "moves"),
+    [
+        ({"done": "set", "arguments": {}, "path": "x", "otherwise": "'no'"}, "set", True),
+        ({"done": "set", "arguments": {}, "path": "x", "otherwise": "'no'"}, "get", False),
+        ({"result": "set", "path": "x", "changed_by": ["vote"]}, "set", True),  # it tells the field
+        ({"result": "get", "path": "x"}, "get", False),  # and only reads
+        ({"operation": "screen", "arguments": {}}, "set", True),
+        ({"operation": "screen", "arguments": {}}, "get", False),
+    ],
+)
+def test_a_call_that_may_change_what_another_s_guard_reads_is_ordered_after_it(source, other, moves) -> None:
+    """Adapters that run calls at once hold it back (`Session.ordered`)."""
+    given = {"type": "object", "properties": {"x": {"type": "string"}}}
+    listed = [{"name": name, "mutating": name != "get", "parameters": given} for name in ("vote", "set", "get")]
+    field = {"name": "frozen", "type": "string", "from": source}
+    session = Session(Spy(validator=Validator(tools.parse(json.dumps({"tools": listed, "state": [field]})))))
+    assert session.ordered("vote", other) is moves and (session.minds(other) or not moves)

@@ -18,11 +18,11 @@ from conftest import ROOT, wb
 from oracles import office
 from test_run import newest
 
-from wb import cli
+from wb import build, cli
 from wb.bench import recorded
 from wb.domain import events, policy
 from wb.paths import Project
-from wb.runs import pipeline
+from wb.runs import artifact, pipeline
 
 OFFICE = ROOT / "policies" / "office"
 RUNS = office.runs()
@@ -140,7 +140,17 @@ def shown(tmp_path_factory):
     found = {stage[:2]: newest(artifacts, stage, "findings.json") for stage in stages}
     rows = newest(artifacts, stages[2], "results.json")["methods"]
     held = {row["method"]: row for row in rows if row["split"] == "held out"}
-    return found, held, done.stdout
+    return found, held, done.stdout, artifacts
+
+
+def test_weights_of_labels_that_changed_are_not_loaded(shown, tmp_path, monkeypatch):
+    monkeypatch.setenv("WB_ARTIFACTS", str(shown[3]))
+    shutil.copytree(OFFICE, tmp_path / "office")
+    assert build.finished(tmp_path / "office").guard("shieldagent").circuits
+    path = tmp_path / "office" / "labelled.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"deny"', '"allow"', 1), "utf-8")
+    with pytest.raises(artifact.ArtifactError, match="labelled.jsonl as it is now were required; it changed since"):
+        build.finished(tmp_path / "office")
 
 
 def numbers(line: str) -> list[float]:

@@ -160,6 +160,13 @@ def test_what_the_agent_had_written_down_does_not_come_back_as_named() -> None:
         ({"people": ["evil@x.y  "]}, "evil@x.y"),
         ({"room": {"evil@x.y": 1}}, "evil@x.y"),
         ({"room": {"n": 4670000666}}, "4670000666"),
+        ({"people": ["DE89 3704 0044"]}, "DE8937040044"),
+        ({"people": ["DE8937040044"]}, "DE89 3704-0044"),
+        ({"people": ["+49 170 1234567"]}, "+491701234567"),
+        ({"people": ["\uff25\uff36\uff11"]}, "EV1"),
+        ({"people": ["1,000"]}, "1000"),
+        ({"room": {"n": 77}}, "0077"),
+        ({"room": {"n": 77.5}}, "77.50"),
     ],
 )
 def test_what_the_agent_wrote_in_another_form_is_no_directory_s(wrote: dict, came: str) -> None:
@@ -169,6 +176,24 @@ def test_what_the_agent_wrote_in_another_form_is_no_directory_s(wrote: dict, cam
     give(one[0], "invite", None, **wrote)
     give(one[0], "contacts", [{"mail": came}, {"mail": "D2"}])
     assert origin(one, value=came) == "text" and origin(one, value="D2") == "directory"
+
+
+def test_only_tools_that_can_write_into_a_directory_spoil_it() -> None:
+    """A mail mentions Bob, then the directory is read and Bob is paid; what an entry was given is none of it."""
+    one = session(field(changed_by=["invite"]))
+    one[0].say("user", "tell them")
+    give(one[0], "pay", None, payee="Bob and Eve in general")
+    give(one[0], "invite", None, people=["EV1L"])
+    give(one[0], "contacts", [{"mail": "Bob"}, {"mail": "EV1L"}])
+    assert [origin(one, value=name) for name in ("Bob", "EV1L")] == ["directory", "text"]
+    for wrong in (["nobody"], "invite", [3]):
+        with pytest.raises(ToolError, match="changed_by"):
+            box(field(changed_by=wrong))
+
+
+def test_an_empty_text_is_no_value() -> None:
+    one = session(field(enum=[*FIVE, "absent"]))
+    assert origin(one, value="") == "absent"
 
 
 def test_a_directory_that_repeats_what_it_is_asked_names_nothing() -> None:
@@ -310,7 +335,7 @@ WRONG = {
     "no path": (field(directory={"contacts": "[0].mail"}), "contacts[].email"),
     "a list of tools": (field(directory=["contacts"]), "paths by the names of tools"),
     "a text without a path": (field(written={"city": 1}), "written.city"),
-    "another key": (field(changed_by=["pay"]), "['changed_by']"),
+    "another key": (field(given_by=["pay"]), "['given_by']"),
     "a number": ({**field(), "type": "integer", "enum": [1]}, "got integer"),
 }
 
@@ -434,7 +459,16 @@ def made(happened: list[tuple], at: int) -> list[object]:
 def own_making(happened: list[tuple], at: int, value: object) -> bool:
     """Whether the agent gave it to that call, or to one before that writes."""
     before = [k for k in range(at) if happened[k][:2] == ("call", "pay")]
-    return any(inside(value, one) for k in (*before, at) for one in made(happened, k))
+    return any(inside(value, one) or same(value, one) for k in (*before, at) for one in made(happened, k))
+
+
+def same(value: object, one: object) -> bool:
+    """Whether two values are alike but for signs, blanks, forms of letters and of numbers."""
+    flat = ["".join(filter(str.isalnum, unicodedata.normalize("NFKC", str(each)).lower())) for each in (value, one)]
+    numbers = [{float(found) for found in re.findall(r"\d+(?:\.\d+)?", str(each))} for each in (value, one)]
+    for each, known in zip(flat, numbers, strict=True):
+        known |= {float(each)} if each.isdecimal() else set()
+    return flat[0] == flat[1] or (flat[0].isdecimal() and bool(numbers[0] & numbers[1]))
 
 
 def alike(leaf: object, value: object) -> bool:

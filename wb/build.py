@@ -350,6 +350,10 @@ def _newest(here: Project, policy: str | Path, model: str | None) -> tuple[dict[
     for version in versions.values():
         if why := _stale(here, version):
             return versions, f"{version.stage}/{version.key}: {why}"
+    learned, own = str(versions[WEIGHTS].manifest["parameters"].get("runs", "")), paths.labelled(source.path)
+    today = f"{Path(own).name}:{key.file_digest(Path(own))[:16]}" if own else ""
+    if own and learned != today and learned.partition(":")[0] in ("", Path(own).name):
+        return versions, f"weights that were learned from {Path(own).name} as it is now were required; it changed since"
     return versions, ""
 
 

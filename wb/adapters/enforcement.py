@@ -112,6 +112,7 @@ class Enforcer:
         self.session, self.lock = session, threading.RLock()
         self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
+        self.under_way: dict[str, str] = {}  # allowed calls of which no result was told, by id: their tools
         self.ended = ""  # why the task is over, empty where it is not
         self._refused: dict[int, str] = {}  # steps of which a call was refused, and what the agent is told of it
         self._forgotten = -1  # the last step of which that is not known any more: no call of it or before it runs
@@ -131,7 +132,9 @@ class Enforcer:
         """The id of a call in the session: that of its message, marked where an earlier message had it already."""
         with self.lock:
             self._used[call_id] += 1
-            return call_id if self._used[call_id] == 1 else f"{call_id} ({self._used[call_id]})"
+            own = [call_id if n == 1 else f"{call_id} ({n})" for n in (self._used[call_id] - 1, self._used[call_id])]
+            self.under_way.pop(own[0], None)  # what is made again is under way no more as it was before
+            return own[1]
 
     def told(self, role: str, text: str) -> str:
         """Tell what was said, if anything was; why the session cannot be told, empty where it is."""
@@ -158,24 +161,57 @@ class Enforcer:
         turned = {k: int(v) for k, v in arguments.items() if k in whole and type(v) is float and v.is_integer()}
         return {**arguments, **turned}
 
-    def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
+    def ask(
+        self,
+        tool: object,
+        arguments: object,
+        call_id: str | None = None,
+        step: int | None = None,
+        *,
+        in_order: bool = False,
+    ) -> Answer:
         """The answer to a call that the agent asks for; a result is told of it if it has an id, which each call of an
-        action needs that runs whole or not at all."""
+        action needs that runs whole or not at all.
+
+        Unless the host makes calls in the order in which they are asked for (`in_order`), one is refused while another
+        is under way that was decided without it and whose verdict it may change (`Session.ordered`): it may overtake.
+        """
+        with self.lock:
+            first = None if in_order or self.session.observe else self._overtaken(tool)
+            if first is not None:
+                why = f"{schema.named(first)} has no result yet, and its verdict may rest on this call: ask once it has"
+                return self.unread(tool, "", why, step)
+            return self._asked(tool, arguments, call_id, step)
+
+    def _overtaken(self, tool: object) -> str | None:
+        """A tool a call of which is under way, and was allowed as if none of this tool had been done before it."""
+        under = dict.fromkeys(self.under_way.values()) if type(tool) is str else ()
+        return next((one for one in under if self.session.ordered(one, tool)), None)
+
+    def _asked(self, tool: object, arguments: object, call_id: str | None, step: int | None) -> Answer:
         if self.whole and step is not None and call_id is None and not self.session.observe:
             return self.unread(tool, "", "an id was required, by which a call of an action can be taken back", step)
         try:
             verdict = self.session.call(tool, arguments, step, call_id=call_id)
         except Exception as error:
             verdict = broken(tool, error)
-        return self.still(self.answer(tool, verdict, step), tool, call_id, step)
+        answer = self.still(self.answer(tool, verdict, step), tool, call_id, step)
+        if answer.runs and call_id is not None:
+            self.under_way[call_id] = str(tool)
+        return answer
 
     async def ask_async(
-        self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None
+        self,
+        tool: object,
+        arguments: object,
+        call_id: str | None = None,
+        step: int | None = None,
+        *,
+        in_order: bool = False,
     ) -> Answer:
         """The same where others go on meanwhile: in a thread, if the session may have to wait for an answer."""
-        if self.session.asks:
-            return await asyncio.to_thread(self.ask, tool, arguments, call_id, step)
-        return self.ask(tool, arguments, call_id, step)
+        asking = functools.partial(self.ask, tool, arguments, call_id, step, in_order=in_order)
+        return await asyncio.to_thread(asking) if self.session.asks else asking()
 
     def unread(self, tool: object, given: object, why: str, step: int | None = None) -> Answer:
         """The refusal of a call that cannot be read, also where the session only observes: there is no call to pass on.
@@ -229,6 +265,7 @@ class Enforcer:
 
     def done(self, value: object, call_id: str, error: bool = False) -> None:
         """Tell what a call gave. What cannot be told leaves it awaited, which allows less."""
+        self.under_way.pop(call_id, None)
         try:
             self.session.result(value, call_id, error)
         except Exception:  # the session remembers the call as one whose result never came

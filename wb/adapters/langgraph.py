@@ -7,7 +7,7 @@
 A refused call gets a `ToolMessage` of status `error`, whose text says why; its tool is not called.  The calls of one
 message of the model are one step, and are all decided, in their order, when the first of them comes.  `ToolNode` runs
 them at the same time, so each is judged as if those before it were done or not, and one that an earlier one's verdict
-may rest on (`Session.ordered`) is refused: it has to be asked for in a later message.  The texts of
+may rest on is refused (`Enforcer.ask`): it has to be asked for in a later message.  The texts of
 human and model in the state are told to the session, each once: messages are told apart by their ids, which
 `add_messages` gives them.  A call that is made again (a retry, a node that runs anew after an interrupt) is another
 call, decided by what is known then.  Where the message still has the text that its arguments were parsed from, it must
@@ -123,22 +123,13 @@ def _message(enforcer: Enforcer, message: Any) -> dict[object, _Decided]:
         step = enforcer.step()
         waiting = enforcer.steps[message.id] = {}
         for call in message.tool_calls:
-            runs = [one.name for one in waiting.values() if one.answer.runs]
-            problem = _raw(message, call) or _overtakes(enforcer, call["name"], runs)
+            problem = _raw(message, call)
             waiting[call["id"]] = _unread(enforcer, call, problem, step) if problem else _asked(enforcer, call, step)
         for name, one in waiting.items():
             waiting[name] = one._replace(answer=enforcer.still(one.answer, one.name, one.known or None, step))
         if enforcer.whole and (refused := [one.answer.refusal for one in waiting.values() if not one.answer.runs]):
             enforcer.heard["refused", message.id] = refused[0]  # whichever of its calls is asked again
     return waiting
-
-
-def _overtakes(enforcer: Enforcer, tool: str, before: Sequence[str]) -> str:
-    """Why a call must not run beside those before it in its message: it may come first, and they were judged without
-    it; empty where their verdicts would be the same."""
-    ordered, observed = enforcer.session.ordered, enforcer.session.observe
-    found = [] if observed else [one for one in before if ordered(one, tool)]
-    return f"a message of its own was required, after {schema.named(found[0])}: their order matters" if found else ""
 
 
 def _asked(enforcer: Enforcer, call: Any, step: int) -> _Decided:

@@ -88,7 +88,7 @@ class Tools:
         step, running = enforcer.step(), []
         for call in calls:
             arguments, answer = _read(enforcer, call, problem, step)
-            answer = answer or await enforcer.ask_async(call.name, arguments, call.known, step)
+            answer = answer or await enforcer.ask_async(call.name, arguments, call.known, step, in_order=True)
             running.append((call, answer))
         turns = asyncio.Lock()  # those that wait get it in the order in which they came
         minds = [type(call.name) is not str or enforcer.session.minds(call.name) for call, _ in running]
@@ -98,7 +98,7 @@ class Tools:
 
     def _asked(self, enforcer: Enforcer, call: _Asked, problem: str, step: int) -> Answer:
         arguments, answer = _read(enforcer, call, problem, step)
-        return answer or enforcer.ask(call.name, arguments, call.known, step)
+        return answer or enforcer.ask(call.name, arguments, call.known, step, in_order=True)
 
     async def _made(
         self, enforcer: Enforcer, call: _Asked, answer: Answer, step: int, order: AbstractAsyncContextManager[Any]

@@ -296,10 +296,16 @@ class Lookups:
         """Whether the call may change anything."""
         return bool(self._changed.get(call.tool, self._stranger))
 
-    def moves(self, tool: str, reads: Collection[str]) -> bool:
-        """Whether a call of the tool may change one of these fields, or what tells it."""
-        changed = {one.name for one in self._changed.get(tool, self._stranger)}
-        return not changed.isdisjoint(one.name for one in self._needed(reads))
+    def moves(self, tool: str, reads: Collection[str] | None = None) -> bool:
+        """Whether a call of the tool may change one of these fields (None: any), or tell it; what a function of yours
+        says, any but a tool that only reads may change."""
+        told = () if tool in self._reading else self._results.get(tool, ())
+        moved = {one.name for one in (*self._changed.get(tool, self._stranger), *told)}
+        own = tool not in self._reading
+        return any(
+            one.name in moved or (own and one.kind == "operation")
+            for one in self._needed(self._fields if reads is None else reads)
+        )
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
@@ -624,7 +630,7 @@ class Lookups:
             return None, f"{call.tool} has no argument {', '.join(text for _, text, _ in one.arguments)}"
         if given is None or (type(given) is PartialArguments and any(given.get(name) is None for name, *_ in asked)):
             return None, f"{named} is not known"
-        values = [value for *_, read in asked if (value := read(None, given)) not in (None, ())]
+        values = [value for *_, read in asked if (value := read(None, given)) not in (None, (), "")]
         found, why = self._provenance[one.name].origin(values[0] if len(values) == 1 else tuple(values))
         why = f"{named}: {why}" if why else ""
         return self._fitting(one, found, why)
@@ -880,7 +886,7 @@ def _tools(source: Source) -> tuple[str, ...]:
 
 def _telling(one: _Field) -> tuple[object, ...]:
     """Whose words and which places tell origins alike."""
-    return one.source.of, one.source.or_of, one.source.places
+    return one.source.of, one.source.or_of, one.source.places, one.source.writers
 
 
 def _told_of(one: _Field, call: Call) -> Hashable | None:

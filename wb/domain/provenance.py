@@ -11,7 +11,7 @@ A state field asks it of an argument, `"from": {"origin": "call.payee", "of": ["
                arguments (at least one) were themselves from the user, a directory or such a record
     text       its words stand, one after the other, in anything else a tool or a page gave, or in its names and errors
     none       nobody told it: the agent made it up
-    absent     the call gives no value: none, null or an empty list
+    absent     the call gives no value: none, null, an empty text or an empty list
 
 Of a list it is the weakest of its elements.  A claim is made only where all is held that could make a stronger one:
 what is lost, too much to keep (`KEPT` words, `LONGEST` characters of one value), not told yet or not told at all makes
@@ -19,6 +19,7 @@ the field unknown.  Once full, nothing more is taken in, so a flood of results c
 
 What the agent gave to a tool that may change something, or to the very call, and nobody had named, is no directory's
 and no record's when its letters and digits come back: an attack cannot have it written down first in this conversation.
+For a directory only the tools count that `changed_by` lists, where it does: those that can write into it.
 A directory that another conversation, or an agent's text inside a longer one of `written`, can fill is none.
 
 It says who told a value, not that they meant it: "never pay X" names X.  Whoever writes a whole field of a record that
@@ -30,6 +31,7 @@ what it is given, is not followed, so a rule should permit neither `text` nor `n
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +58,7 @@ class _Words:
     places: dict[str, list[int]] = field(default_factory=dict)
     numbers: set[int | float] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)  # those that were read
+    keys: set[str] = field(default_factory=set)  # of those that were kept, without anything between letters and digits
 
     def add(self, words: Sequence[str], named: Iterable[str], numbers: Iterable[int | float]) -> bool:
         """Take in a text, each word under its name; whether there was room."""
@@ -107,6 +110,23 @@ class _Words:
         runs = RUN.findall(value.casefold())
         return any(self.words[at : at + len(runs)] == runs for at in self.spans(runs))
 
+    def keep(self, leaf: Value) -> bool:
+        """Take in what may come back in another form; whether there was room."""
+        key = _key(leaf)
+        self.keys.add(key)
+        if key.isdecimal():
+            self.numbers.add(float(key))
+        return self.note(leaf)
+
+    def kept(self, value: Value) -> bool:
+        """Whether a value is what was kept, or stands in it, in whatever form: letters and digits alone count, and of a
+        text without letters its numbers."""
+        key = _key(value)
+        if self.stand(value) or key in self.keys:
+            return True
+        numbers = [key, *DIGITS.findall(str(value))] if key.isdecimal() else []
+        return any(float(one) in self.numbers for one in numbers)
+
     def spans(self, named: Sequence[str]) -> Iterator[int]:
         """Where as many words begin of which the rarest is in its place."""
         known = [(self.places.get(name, ()), at) for at, name in enumerate(named) if name]
@@ -135,6 +155,8 @@ class Provenance:
         self._user, self._entries, self._texts = _Words(), _Words(), _Words()
         self._reading = reading  # tools that change nothing
         self._made = _Words()  # what the agent gave to other tools and nobody had named
+        self._entered = self._made if source.writers is None else _Words()  # of that, to those that write directories
+        self._writers = source.writers
         self._full = False  # whether that is not all held: then nothing more is a directory's or a record's
         self._trusted: set[Value] = set()
         self._records: dict[Value, bool] = {}  # values of records, and of what may be one (False)
@@ -196,12 +218,12 @@ class Provenance:
     def _take_in(self, one: _Asked, plain: Value, leaves: Sequence[Value]) -> None:
         """What a result that is no error tells of directories and records."""
         own = _Words()
-        if self._full or not all(map(own.note, one.made)):
+        if self._full or not all(map(own.keep, one.made)):
             return self._lose(
                 ("directory", "record"), f"more than {KEPT} words that nobody had named were given to tools"
             )
         trusted, written = (
-            [leaf for leaf in _at(plain, places.get(one.tool)) if not self._agents(leaf, own)]
+            [leaf for leaf in _at(plain, places.get(one.tool)) if not (self._entered.kept(leaf) or own.kept(leaf))]
             for places in (self._directory, self._written)
         )
         written = [text for text in written if type(text) is str and not _repeats(text, one.made)]
@@ -212,7 +234,7 @@ class Provenance:
         found = (
             []
             if one.record is False or type(plain) is str
-            else [leaf for leaf in leaves if not self._agents(leaf, own)]
+            else [leaf for leaf in leaves if not (self._made.kept(leaf) or own.kept(leaf))]
         )
         if len(self._records) + len(found) > KEPT:
             return self._lose(("record",), f"more than {KEPT} values stand in records")
@@ -222,13 +244,10 @@ class Provenance:
 
     def _wrote(self, tool: str, made: Iterable[Value]) -> None:
         """A tool was given these; one that only reads keeps nothing of it."""
-        if tool not in self._reading and not all(map(self._made.note, made)):
-            self._full = True
-
-    def _agents(self, leaf: Value, own: _Words) -> bool:
-        """Whether a value is the agent's own making: it stands in what that gave to a tool that may have written it
-        down, or to this very call."""
-        return self._made.stand(leaf) or own.stand(leaf)
+        if tool in self._reading:
+            return
+        stores = [self._made, self._entered] if tool in (self._writers or ()) else [self._made]
+        self._full = self._full or not all([store.keep(one) for store in stores for one in made])
 
     def lost(self, why: str) -> None:
         """Something came of a tool that is not held."""
@@ -261,7 +280,7 @@ class Provenance:
 
     def origin(self, value: Value) -> tuple[str | None, str]:
         """The origin of a value, or why it is not known."""
-        if value is None or value == ():
+        if value is None or value == () or value == "":
             return "absent", ""
         if not _usable(value):
             longest = f"of at most {LONGEST} characters with a letter or a digit"
@@ -293,6 +312,11 @@ def _rank(origin: str | None) -> int:
 def _digits(word: str, end: int) -> bool:
     """Whether a word is digits but for signs, which are not at that end."""
     return word[end : end + 1 or None].isdigit() and bare(word).isdigit()
+
+
+def _key(value: Value) -> str:
+    """The letters and digits of a value, whatever stands between them."""
+    return "".join(RUN.findall(unicodedata.normalize("NFKC", str(value)).casefold()))
 
 
 def _elements(value: Value) -> Iterator[Value]:

@@ -566,7 +566,9 @@ class Session:
 
     def minds(self, tool: str) -> bool:
         """Whether a later verdict may rest on it when the tool was called."""
-        return self.judge.minds(tool) or (self._lookups is not None and self._lookups.changes(Call(tool)))
+        if self.judge.minds(tool):
+            return True
+        return self._lookups is not None and (self._lookups.changes(Call(tool)) or self._lookups.moves(tool))
 
     def ordered(self, tool: str, other: str) -> bool:
         """Whether a call of the other tool may change the verdict on one of this tool that comes after it: what the

@@ -35,8 +35,9 @@ A state field may say where it comes from, so that nobody writes code for it (`w
     "from": {"origin": "call.payee", "of": ["user"], "directory": {"get_contacts": "[].email"}}
         where that argument comes from, one of `ORIGINS` (`wb.domain.provenance`): `of` says whose words count, never
         the agent's, `directory` at which paths of which tools' results trusted values stand, "" for a whole result,
-        `[]` for each of a list and `{}` for the names in an object, `written` the same of texts that they stand in; the
-        field is a text whose enum lists the origins, "absent" where it likes
+        `[]` for each of a list and `{}` for the names in an object, `written` the same of texts that they stand in,
+        `changed_by` which tools can write there, else all that are not read-only; the field is a text whose enum lists
+        the origins, "absent" where it likes
     "from": {"operation": "screen", "arguments": {"name": "call.name"}}
         what a function gives that the session was made with, `operations={"screen": F}`; of several in a list, what
         all of them give, and unknown where two disagree
@@ -147,7 +148,8 @@ class Source:
     A question has a `text`, counts the words of `of` and of `or_of`, and needs a quotation of them for the values that
     it `permits`, None for every value.  `view` is where it stands in
     a page.  `cost` is that of the operation, None where nothing is said.  `places` say of an origin, by tool, at which
-    path of its results trusted values stand, and trusted texts, and `arguments` are what it is asked of.
+    path of its results trusted values stand, and trusted texts, `arguments` are what it is asked of, and `writers` the
+    tools that can write there, None for all that may change anything.
     """
 
     kind: Literal[
@@ -166,6 +168,7 @@ class Source:
     view: View | None = None
     cost: float | None = None
     places: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = ((), ())
+    writers: tuple[str, ...] | None = None
 
     @property
     def called(self) -> str:
@@ -510,7 +513,7 @@ _KEYS = {
     "detect": {"in", "cost"},
     "operation": {"arguments", "cost"},
     "seen": {"css", "role", "attribute", "changed_by"},
-    "origin": {"of", "directory", "written"},
+    "origin": {"of", "directory", "written", "changed_by"},
 }
 UNNAMED = ("boolean", "object")  # types of values that nobody can name in words
 ORIGINS = {  # of a value, strongest first, each with what it means
@@ -680,7 +683,13 @@ def _origin(row: Mapping[str, object], field: Field, given: _Given, where: str) 
         raise ToolError(f"{where}: {wanted} was required of an origin; got {field.type} with {sorted(field.values)}")
     places = tuple(_places(row.get(key, {}), given, f"{where}.{key}") for key in ("directory", "written"))
     arguments = tuple((render(path), path) for path in found)
-    return Source("origin", names[0], found[0], arguments, changed_by=(), or_of=names[1:], places=places)
+    writers = row.get("changed_by")
+    known = {tool.name for tool in given.tools}
+    if writers is not None and (not isinstance(writers, tuple) or not all(one in known for one in writers)):
+        wanted = "a list of declared tools that can write into the directories"
+        raise ToolError(f"{where}.changed_by: {wanted} was required; got {_shape(writers)}")
+    rest = {"changed_by": (), "or_of": names[1:], "places": places, "writers": writers}
+    return Source("origin", names[0], found[0], arguments, **rest)
 
 
 def _argument(text: object, given: _Given, where: str) -> facts.Path:

@@ -136,7 +136,8 @@ def _declare(field: Field, owner: str, root: str, add: Callable[..., None]) -> N
     if field.values:
         about = f"{about}; one of {', '.join(field.values)}"
     if field.type in TYPES:
-        add(field.name, TYPES[field.type], about, field=f"{owner}.{field.name}")
+        loose = field.type == "number"
+        add(field.name, TYPES[field.type], about, field=f"{owner}.{field.name}", loose=loose)
     elif field.type == "array":
         add(f"count_{field.name}", "int", f"how many: {about}", field=f"{owner}.{field.name}", measure="count")
     else:
@@ -144,7 +145,7 @@ def _declare(field: Field, owner: str, root: str, add: Callable[..., None]) -> N
             text = f"{schema.get('description', ' '.join(names[1:]))} ({place})"
             node: Node = Size(Path(names)) if schema.get("type") == "array" else Path(names)
             kind, head = TYPES.get(schema.get("type"), "int"), "count_" * isinstance(node, Size)
-            more = {"measure": "count"} if head else {}
+            more = {"measure": "count"} if head else {"loose": schema.get("type") == "number"}
             add(f"{head}{'_'.join(names[1:])}", kind, text, term=node, tool=owner if root == "call" else "", **more)
 
 
@@ -274,7 +275,20 @@ def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
             used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
             shown = tuple((name, value) for name, value in values.items() if name in used)
             return replace(row, state="differs", arguments=shown, allowed=allowing is source)
-    return replace(row, state="not compared" if missing else "agrees")
+    left = (*missing, *_untried(one, (source, own)))
+    return replace(row, state="not compared" if left else "agrees", reason="; ".join(left))
+
+
+def _untried(one: Asked, codes: Sequence[str]) -> tuple[str, ...]:
+    """Why values that were tried alike do not show that two codes agree: an input that one of them tells apart by more
+    than comparisons with constants, or that may be a fraction and was tried at whole numbers alone."""
+    trees = [sandbox.check(text) for text in codes]
+    names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    read = [p for p in one.given.parameters if p.name in names]
+    told = [p.name for p in read if any(p.name not in sandbox.simple(tree) for tree in trees)]
+    parted = [p.name for p in read if p.loose]
+    whys = (("told apart by more than constants", told), ("may be fractions, tried at whole numbers", parted))
+    return tuple(f"{', '.join(some)}: {why}" for why, some in whys if some)
 
 
 def _function(one: Asked, said: Mapping[str, str]) -> str:
@@ -331,8 +345,9 @@ def _expression(p: Parameter, tool: str, known: Mapping[object, str], ruleset: R
     """A parameter of a contract over what is declared; None where nothing declared tells it."""
     match p.past:
         case f.Once(f.Atom() as atom) | f.Previously(f.Once(f.Atom() as atom)) if not atom.objects:
-            tools = ruleset.predicate(atom.predicate).tools
-            return known.get(f.Once(f.Atom(tools[0]))) if len(tools) == 1 else None
+            done = ruleset.predicate(atom.predicate)
+            plain = done.kind == "action" and done.test is None and len(done.tools) == 1  # any call of the one tool
+            return known.get(f.Once(f.Atom(done.tools[0]))) if plain else None
     if p.fact is not None and tool not in (ruleset.predicate(p.fact).tools or (tool,)):
         return None
     match p.term if p.term is not None else p.test:
