@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -44,8 +44,9 @@ from wb.models.endpoint import (
     Replies,  # noqa: E402
 )
 from wb.models.ledger import Ledger  # noqa: E402
-from wb.rules import extract, items, mapper, refine, sentences, vagueness
+from wb.rules import assumptions, extract, items, mapper, refine, sentences, vagueness
 from wb.rules.agreement import Agreement
+from wb.rules.decisions import Ruling
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
 from wb.rules.rereading import State
@@ -87,6 +88,7 @@ class Walk:
     agreed: bool
     mapped: Map
     judgements: dict[str, float]
+    assumed: tuple[Ruling, ...]
 
 
 def walk(llm: LLM, vectors: Path) -> Walk:
@@ -132,6 +134,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         answers.about(llm)(AGREED).value is True,
         mapper.mapped(source, accounts, llm, rounds=2),
         vagueness.judged(rounds, llm),
+        assumptions.assumed(source, found, [*accounts[:-1], replace(accounts[-1], cls="open")], (), llm),
     )
 
 
@@ -164,8 +167,8 @@ def scripted(request: dict):
     if name in ("read_formulas", "read_cases", "read_conditions"):
         known = " ".join(row["name"] for row in json.loads(blocks["facts"]))
         key, rows = "statements", [{**row, "known": known} for row in json.loads(blocks["statements"])]
-    elif name in ("judge_rules", "judge_runs"):
-        key = "statements" if name == "judge_rules" else "runs"
+    elif name in ("assume", "judge_rules", "judge_runs"):
+        key = "runs" if name == "judge_runs" else "statements"
         rows = json.loads(blocks[key])
     elif name == "judge_vagueness":
         key, rows = "rules", json.loads(blocks["rules"])

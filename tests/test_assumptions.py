@@ -1,15 +1,21 @@
 """Answers of a model in the place of a person: in force at trust `read` alone, of what is open alone, never proved."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
+from test_readers import Scripted, entry, statements
 
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, runtime, synthesis, toolguard
+from wb.logic import cel
+from wb.models.client import LLM
 from wb.offline import reader
-from wb.rules import decisions, sentences
+from wb.rules import assumptions, decisions, sentences
 from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.extract import MODEL, TRUST
+from wb.rules.vocabulary import of_entries
 
 BOX = Toolbox((Tool("pay_invoice"), Tool("send_letter"), Tool("greet")), (Field("approved", "boolean"),))
 SOURCE = policy.of_text("Never pay by moonlight. Letters go out on Fridays only. You must never send a letter.", BOX)
@@ -104,3 +110,62 @@ def test_a_question_of_the_rules_opens_what_a_model_decided_again() -> None:
     assert sentences.questioned(after.accounts, asked, made, BOX)[0].cls == "open"
     person = decisions.loads(text(PAY, decision="rule", why="by hand", **RULE), SOURCE)
     assert sentences.questioned(read(person).accounts, asked, person, BOX)[0].cls == "rule"
+
+
+PAYS = entry("pays", "action", tools=("pay_invoice",))
+WORDS = of_entries([PAYS, entry("approved", "state", test=cel.parse("state.approved"))], BOX)
+READ = reader.extracted(SOURCE)
+FOUND = replace(READ, vocabulary=WORDS, predicates=(*READ.predicates, *WORDS.enforced))
+OPEN = {one.id: f"s{k}" for k, one in enumerate((PAY, LETTERS, SEND), 1) if one.cls == "open"}
+SAYS = {"assumption": "moonlight means unapproved", "why": "nothing tells of the moon"}
+
+
+def assumed(decided: tuple[Ruling, ...] = (), **by_id: object) -> tuple[tuple[Ruling, ...], Scripted]:
+    """What a model that answers so assumes, and what it was asked."""
+    engine = Scripted(assume=statements(**by_id))
+    return assumptions.assumed(SOURCE, FOUND, (PAY, LETTERS, SEND), decided, LLM(engine)), engine
+
+
+def test_a_model_is_asked_about_what_is_open_alone_and_its_entry_is_in_force_at_trust_read() -> None:
+    made, engine = assumed(s1={"rules": ["ALWAYS (pays IMPLIES approved)"], **SAYS})
+    assert [row["id"] for _, inputs in engine.asked for row in inputs["statements"]] == list(OPEN.values())
+    assert engine.asked[0][1]["statements"][0]["open because"] == PAY.reason
+    assert [(one.id, one.by, one.decision, one.assumption) for one in made] == [
+        (PAY.id, "model", "rule", SAYS["assumption"])
+    ]
+    written = assumptions.to_text(made, SOURCE)
+    assert decisions.loads(written, SOURCE, "read") == made and decisions.loads(written, SOURCE) == ()
+    assert sentences.classify(SOURCE, FOUND, made).accounts[0].grade == MODEL
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},  # no assumption: it would be set free for no reason
+        {"rules": ["ALWAYS (pays IMPLIES approved)"], "assumption": "", "why": "x1"},
+        {"rules": ["ALWAYS (pays IMPLIES approved)"], "assumption": "a1", "why": " "},
+        {"rules": ["ALWAYS (pays IMPLIES moonlit)"], **SAYS},
+        {"rules": ["pays IMPLIES approved"], **SAYS},
+        {"rules": ["ALWAYS (pays"], **SAYS},
+        {"rules": [], "unclear": "which moon", **SAYS},
+        {"rules": [], "missing": [{"kind": "fact", "description": "the moon"}], **SAYS},
+    ],
+)
+def test_an_answer_that_cannot_be_used_leaves_its_sentence_open(answer: dict[str, object]) -> None:
+    assert assumed(s1=answer)[0] == ()
+
+
+def test_an_answer_to_what_was_not_asked_is_none_and_what_a_person_decided_is_not_asked() -> None:
+    assert assumed(s3={"rules": ["ALWAYS NOT pays"], **SAYS})[0] == ()
+    by_hand = decisions.loads(text(PAY, decision="reject", why="not so"), SOURCE)
+    made, engine = assumed(by_hand, s1={"rules": ["ALWAYS (pays IMPLIES approved)"], **SAYS})
+    assert made == () and PAY.id in OPEN
+    assert all(row["id"] != "s1" for _, inputs in engine.asked for row in inputs["statements"])
+
+
+@pytest.mark.parametrize(("trust", "model"), [("agreed", "m"), ("assumed", "m"), ("read", "offline")])
+def test_to_assume_where_it_would_not_count_is_refused(trust: str, model: str) -> None:
+    with pytest.raises(ValueError, match="trust 'read' and a model were required"):
+        assumptions.required(True, trust, model)
+    assumptions.required(False, trust, model)
+    assumptions.required(True, "read", "m")

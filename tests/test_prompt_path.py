@@ -69,6 +69,11 @@ def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
     assert not [name for name in files if "sk-" in (prompt_path.FOLDER / "replies" / name).read_text("utf-8")]
 
 
+def test_what_is_open_is_assumed_by_name_of_the_model(walked) -> None:
+    (one,) = walked[0].assumed
+    assert (one.by, one.decision) == ("model", "not a constraint") and one.text == "The desk closes at eight."
+
+
 def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(walked) -> None:
     walk, _ = walked
     text = (prompt_path.FOLDER / "policy.md").read_text("utf-8")

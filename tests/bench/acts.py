@@ -1,8 +1,8 @@
-"""Of forty turns that name a ruled thing, which act the offline engine takes each for.
+"""Of forty turns that name a ruled thing, which act the offline engine, or a model, takes each for.
 
-    python tests/bench/acts.py
+    python tests/bench/acts.py [--model NAME --replies FOLDER]
 
-The turns stand in `tests/tables/acts.txt`, written before any was run: thirty do something else with the thing (read,
+Replies of a model lie in the folder, and are asked for where they do not (`paste:ME` writes questions beside it).  The turns stand in `tests/tables/acts.txt`, written before any was run: thirty do something else with the thing (read,
 compare, look), ten do what is ruled.  A turn is *right* where its act alone is recognised, *undecided* where several
 acts or none are, else *misread*.
 """
@@ -10,6 +10,7 @@ acts or none are, else *misread*.
 from __future__ import annotations
 
 # ruff: noqa: E402
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from wb.domain import policy
 from wb.domain.events import Observation, recognise
-from wb.models.client import LLM
+from wb.models import client
 from wb.offline.engine import Offline
 
 TABLE = ROOT / "tests" / "tables" / "acts.txt"
@@ -35,8 +36,13 @@ def turns() -> tuple[tuple[str, Observation], ...]:
 
 def main() -> int:
     """Print a line for each turn that is not right, then the counts."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--model", default="offline")
+    parser.add_argument("--replies", type=Path, default=ROOT / "artifacts" / "replies")
+    args = parser.parse_args()
     toolbox, rows, table = policy.load("web_tasks").toolbox, turns(), Counter()
-    found = recognise([turn for _, turn in rows], toolbox, LLM(Offline(toolbox)))
+    model = client.connect(args.model, offline=Offline(toolbox), replies_dir=args.replies)
+    found = recognise([turn for _, turn in rows], toolbox, model)
     for i, ((act, turn), one) in enumerate(zip(rows, found, strict=True)):
         got = [call.tool for step in one.steps for call in step.calls]
         kind = "right" if got == [act] else "misread" if one.sure else "undecided"

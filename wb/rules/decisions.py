@@ -453,8 +453,10 @@ def decide(
     policy: Policy,
     *,
     source: str = "the rule",
+    assumption: str | None = None,
 ) -> Ruling:
-    """A decision about a sentence; `rules` is a text as of an entry, with its keys `predicates` and `rules`, or empty.
+    """A decision about a sentence, of a model where it makes an assumption; `rules` is a text as of an entry, with its
+    keys `predicates` and `rules`, or empty.
 
     Raises:
         DecisionError: it could not stand in a file of decisions about the policy; the lines are those of `rules`.
@@ -466,6 +468,7 @@ def decide(
         raise DecisionError(f"{source}: a mapping with the keys ['predicates', 'rules'] was required; got {got}")
     row = {"id": reading.id, "text": reading.text, "why": why or None, **given}
     row |= {"decision": decision} if decision is not None else {}
+    row |= {"by": "model", "assumption": assumption} if assumption is not None else {}
     one, wrong = written.form(Ruling, row)
     if one is not None:
         wrong += [*_unexplained(one), *_unaccepted(one), *_mistakes(one, policy, named(policy), written, ())]

@@ -152,13 +152,13 @@ def read(
     told, document = vocabulary.rows(), [f"{row['id']}: {row['text']}" for row in statements(policy)]
     if reader.form != "formulas":
         told = {kind: entries[::-1] for kind, entries in told.items()}
-    reply_type, prompt, executed = _FORMS[reader.form]
+    reply_type, prompt, _ = _FORMS[reader.form]
 
     def asked(rows: Sequence[Mapping[str, object]]) -> dict[str, Reading]:
         groups = batches(rows, bound, BATCH)
         batch = [{**told, **group.shown, "document": around(document, group.rows)} for group in groups]
         return {
-            name: _reading(name, reply, executed, vocabulary)
+            name: reading(name, reply, reader.form, vocabulary)
             for group, reply in zip(groups, reader.llm.ask_all(prompt, reply_type, batch), strict=True)
             for name in group.names
         }
@@ -232,12 +232,8 @@ class _Unusable(ValueError):
     """An answer that cannot be executed, and why."""
 
 
-def _reading[R: Answer](
-    name: str,
-    reply: pydantic.BaseModel | Unanswered,
-    executed: Callable[[R, Vocabulary], Iterable[Formula]],
-    vocabulary: Vocabulary,
-) -> Reading:
+def reading(name: str, reply: pydantic.BaseModel | Unanswered, form: Form, vocabulary: Vocabulary) -> Reading:
+    """What a reply, in one of the forms, says of the statement of that name (an id of `statements`)."""
     if isinstance(reply, Unanswered):
         return Reading(problem=f"no reply: {reply.reason}")
     answers = [one for one in reply.statements if one.id == name]
@@ -251,7 +247,7 @@ def _reading[R: Answer](
     if answer.unclear:
         return Reading((), about, f"not understood: {answer.unclear}")
     try:
-        whole = [_of_the_call(one, vocabulary) for one in executed(answer, vocabulary)]
+        whole = [_of_the_call(one, vocabulary) for one in _FORMS[form][2](answer, vocabulary)]
         made = tuple(dict.fromkeys(part for one in whole for part in _parts(one)))
         for formula in made:
             declared(formula, vocabulary)
