@@ -1,6 +1,7 @@
 """The shared values: tools, traces, predicates, rules, verdicts. Every accept has a reject."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -114,6 +115,49 @@ def test_a_value_outside_its_enumeration_is_unknown_for_each_tool_by_itself() ->
     assert told == [True, False, None, None, True, False, False, None]
     nurse = truths.reader(Predicate("p", "state", "", test=cel.parse('state.role != "nurse"')), listed)
     assert [nurse(Step(state={"role": r}), None) for r in ("nurse", "physician", "visitor")] == [False, True, None]
+
+
+NULLABLE = tools.Toolbox(
+    (tools.Tool("waive"),),
+    tuple(
+        tools.Field(
+            name,
+            "string",
+            values=listed,
+            schema=tools.Schema({"type": declared}),
+            source=source,
+        )
+        for name, listed, declared, source in (
+            ("debt", (), ("string", "null"), None),
+            ("kind", ("fee", "fine"), ("string", "null"), None),
+            ("plain", (), "string", None),
+            ("read", (), ("string", "null"), tools.Source("said", "user")),  # null is what was not found
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "of_null", "of_a_text"),
+    [
+        ("state.debt == null", True, False),
+        ("state.debt != null", False, True),
+        ("state.kind == null", True, False),
+        ('state.kind != null && state.kind == "fee"', False, True),
+        ('state.debt == "fee"', None, True),  # equal to null alone
+        ("has(state.debt)", None, True),
+        ("state.plain == null", None, False),
+        ("state.read != null", None, True),
+    ],
+)
+def test_a_null_is_a_value_where_a_told_field_is_declared_to_have_one(test, of_null, of_a_text) -> None:
+    told = truths.reader(Predicate("p", "state", "", test=cel.parse(test)), tools.enumerations(NULLABLE))
+    name = re.search(r"state\.(\w+)", test).group(1)
+    assert told(Step(state={name: None}), None) is of_null
+    assert told(Step(state={name: "fee"}), None) is of_a_text
+    assert told(Step(), None) is None
+    strange = told(Step(state={name: "strange"}), None)
+    assert strange is None if name == "kind" else strange is (False if '"fee"' in test else of_a_text)
 
 
 def test_truth_is_read_off_a_step_and_absence_is_unknown() -> None:

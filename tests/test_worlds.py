@@ -111,6 +111,16 @@ def test_facts_are_the_same_where_no_value_tells_them_apart(one: str, other: str
         assert truths == {True, False}, "the world that is shown tells them apart"
 
 
+def test_a_null_that_is_declared_tells_facts_apart_and_makes_some_known() -> None:
+    state = {"due": {"type": ["string", "null"]}, "held": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
+    for name in state:
+        null, none = (cel.parse(f"state.{name} {op} null") for op in ("==", "!="))
+        assert worlds.compare(null, cel.parse(f"!(state.{name} != null)"), state, {}).same
+        assert worlds.compare(null, none, state, {}).apart["state"][name] in (None, "", worlds.OTHER)
+        assert not worlds.compare(null, cel.parse(f'state.{name} == ""'), state, {}).same
+    assert not worlds.compare(null, cel.parse("state.held == null || false"), {"held": {"type": "string"}}, {}).same
+
+
 def test_of_two_that_agree_the_one_that_is_unknown_more_often_is_kept() -> None:
     guarded = cel.parse('("a" in state.seats) && state.seats["a"].free')
     plain = cel.parse('state.seats["a"].free')

@@ -313,19 +313,24 @@ def within(field: Field) -> tuple[Field, ...]:
     return tuple(found)
 
 
-DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
+DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str | None, ...]]
 _OF_TYPE = {"boolean": lambda text: {"True": True, "False": False}[text], "integer": int, "number": float}
 
 
 def enumerations(toolbox: Toolbox) -> DeclaredValues:
-    """The values that fields may have, by owner (`state` or a tool) and name, where they are declared."""
+    """The values that fields may have, by owner (`state` or a tool) and name, where they are declared.
+
+    None is among them where a field of the state that is told may be null: then null is a value, else not known.
+    """
     fields = [("state", toolbox.state), *((tool.name, tool.arguments) for tool in toolbox.tools)]
-    return {
-        (owner, field.name): tuple(_typed(value, field.type) for value in field.values)
-        for owner, listed in fields
-        for field in listed
-        if field.values and field.type not in ("array", "object")
-    }
+    found = {}
+    for owner, field in ((owner, field) for owner, several in fields for field in several):
+        plain = field.type not in ("array", "object")
+        values = tuple(_typed(value, field.type) for value in field.values) if plain else ()
+        null = owner == "state" and field.source is None and types.nullable(field.schema)
+        if listed := (*values, *((None,) if null else ())):
+            found[owner, field.name] = listed
+    return found
 
 
 def _typed(value: str, kind: FieldType) -> bool | int | float | str:

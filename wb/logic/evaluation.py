@@ -11,8 +11,8 @@ computed from it, but where the rest decides:
 - `map` knows how many items it has, though not what they are; `filter` is unknown as a whole where it is of one item,
   and so are `sum`, `min` and `max` of a list with an unknown item.
 
-A null of the state is an unknown field; any other null is a value, equal to `null` alone, and unknown beside anything
-else.
+A null of the state is an unknown field, unless None is among its declared values; any other null is a value, equal to
+`null` alone, and unknown beside anything else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wb.logic.facts import COMPARE, Fact, FactError, Node, Path, Scalar, Size
 
 Read = Callable[[object, object], object]  # of what `state` and `call` stand for
 Compiled = Callable[[object, object], bool | None]
-Enumerations = Mapping[Path, tuple[bool | int | float | str, ...]]
+Enumerations = Mapping[Path, tuple[bool | int | float | str | None, ...]]
 Term = Callable[[object, object, tuple], object]  # of these and of the items that macros are at, innermost last
 # ---- facts of one field: what nearly every fact is, so the fast way --------------------------------
 
@@ -37,7 +37,8 @@ def holds(fact: Fact, values: Mapping[str, object], enumerations: Enumerations |
     """Whether the fact is true of `values`, a dict from `state` and `call` to dicts of JSON values; None for unknown.
 
     Raises for no value: only exact bool, int, finite float, str, list, tuple and dict are read, all else is unknown.
-    A path in `enumerations` with at least one value has no others: one that it does not list is unknown.
+    A path in `enumerations` with at least one value has no others: one that it does not list is unknown.  None says
+    that the path may be null, and by itself nothing of other values.
     """
     try:
         state, call = (values.get("state"), values.get("call")) if type(values) is dict else (None, None)
@@ -97,8 +98,7 @@ def reading(node: Node, enumerations: Enumerations | None = None) -> Read:
 
             return size
         case Path(names):
-            options = declared.get(node)
-            return _listed(_path(names), options) if options else _path(names)
+            return _listed(_path(names), declared.get(node, ()))
     if unbound := F.free(node):
         raise FactError(f"every variable belongs to a macro; got {', '.join(sorted(unbound))} without one")
     whole = _Terms(declared, F.items(node)).term(node, ())
@@ -159,6 +159,10 @@ def _path(names: tuple[str, ...]) -> Read:
 
 
 def _listed(read: Read, options: tuple) -> Read:
+    """What is read, where it is one of the options; anything, where there are none but null."""
+    options = tuple(option for option in options if option is not None)
+    if not options:
+        return read
     if all(type(option) is str for option in options):
         texts = frozenset(options)
 
@@ -294,11 +298,18 @@ class _Terms:
                 raise FactError(f"a fact or a value was required; got {node!r:.80}")
 
     def _path(self, node: Path) -> Term:
-        read, options = _deep(node.names), self.declared.get(node)
-        if not options:
-            return lambda state, call, items: read(state, call)
+        options = self.declared.get(node, ())
+        null = None in options
+        read = _deep(node.names, null)
         listed = _listed(read, options)
-        return lambda state, call, items: V.known(listed(state, call))
+        if listed is read:
+            return lambda state, call, items: read(state, call)
+
+        def one(state: object, call: object, items: tuple) -> object:
+            value = read(state, call)
+            return None if value is None and null else V.known(listed(state, call))
+
+        return one
 
     def _choice(self, test: Term, then: Term, otherwise: Term) -> Term:
         def chosen(state: object, call: object, items: tuple) -> object:
@@ -386,8 +397,9 @@ def _list(parts: tuple[Term, ...]) -> Term:
     return lambda state, call, items: tuple([part(state, call, items) for part in parts])
 
 
-def _deep(names: tuple[str, ...]) -> Read:
-    """What stands at a path, null too, but at the state's own fields; `values.UNKNOWN` where nothing stands."""
+def _deep(names: tuple[str, ...], null: bool = False) -> Read:
+    """What stands at a path, null too, but at the state's own fields unless it may be there; `values.UNKNOWN` where
+    nothing stands."""
     root, first, *deeper = names
 
     def read(state: object, call: object) -> object:
@@ -399,6 +411,6 @@ def _deep(names: tuple[str, ...]) -> Read:
                 value = value.get(name, V.UNKNOWN) if type(value) is dict else V.UNKNOWN
         except Exception:  # a key that is no text may raise when it is compared
             return V.UNKNOWN
-        return V.UNKNOWN if value is None and root == "state" and not deeper else value
+        return V.UNKNOWN if value is None and root == "state" and not deeper and not null else value
 
     return read

@@ -94,6 +94,19 @@ def of_schema(schema: object, called: str) -> Type:
     )
 
 
+def nullable(schema: object) -> bool:
+    """Whether it is declared that the value may be null."""
+    if not isinstance(schema, Mapping):
+        return False
+    listed = schema.get("type")
+    several = (*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ()))
+    return (
+        listed == "null"
+        or (isinstance(listed, list | tuple) and "null" in listed)
+        or any(one == {"type": "null"} for one in several)
+    )
+
+
 def of(node: Node, state: Schemas = None, call: Schemas = None) -> Type:
     """The type of a fact's value, as far as the schemas tell it."""
     return Types(state, call).of(node, {})

@@ -55,7 +55,8 @@ def compare(one: Fact, other: Fact, state: Schemas, call: Schemas) -> Compared:
     """How two facts compare in all worlds; `state` and `call` declare the fields."""
     if canonical(one) == canonical(other):
         return Compared(True, one)
-    first, second = compiled(one), compiled(other)
+    null = {F.Path(("state", name)): (None,) for name, schema in state.items() if types.nullable(schema)}
+    first, second = compiled(one, null), compiled(other, null)
     every, whole = worlds((one, other), state, call)
     unknown, seen = [0, 0], set()
     for world in every:
@@ -174,6 +175,9 @@ class _Values:
 
     def of(self, schema: Schema, depth: int = 4) -> list[object]:
         """The values worth trying of what is declared so; few, and of each kind where nothing is declared."""
+        return [*self._of(schema, depth), *([None] if types.nullable(schema) else ())]
+
+    def _of(self, schema: Schema, depth: int) -> list[object]:
         kind = types.of_schema(schema, "")
         if kind.values:
             return list(kind.values)

@@ -21,7 +21,7 @@ from typing import Any
 
 from wb.domain import judging, validation
 from wb.domain.session import Session
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Toolbox, enumerations
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.logic import decide
@@ -102,7 +102,9 @@ class Shield:
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
-        about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
+        values = enumerations(box) if box is not None else {}
+        alone = {p.name: reader(p, values) for p in self.predicates}
+        about = alone | {p.name: among(p, values) for p in self.predicates if p.objects}
         made = {t: tuple([p for p in self.predicates if _made(p, t)]) for t in spoken}
         known, places = {p.name: p for p in self.predicates}, {rule: i for i, rule in enumerate(rules)}
         machines = circuit.automata(rules.values()) if self.machines is None else self.machines
@@ -111,7 +113,7 @@ class Shield:
             places=places,
             rules=rules,
             validator=Validator(box),
-            readers={p.name: reader(p) for p in self.predicates},
+            readers=alone,
             about={name: read for name, read in about.items() if name in used},
             followed=followed,
             made={tool: acts for tool, acts in made.items() if len(acts) > 1},
