@@ -81,6 +81,8 @@ class Recorded:
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: bool) -> Reply:
         """The recorded reply to just this question."""
         asked = {name: value for name, value in inputs.items() if name != "bound" or value}  # as before there was any
+        if "state" in asked:  # as before fields said that they may be null
+            asked["state"] = [{k: v for k, v in row.items() if k != "null"} for row in asked["state"]]
         key = paths.digest([prompt.name, asked])[:32]
         if key not in self.replies:
             raise NotRecorded(f"{self.name} has no recorded reply to this question of {prompt.name}: read it again")

@@ -92,6 +92,7 @@ def field_row(field: Field) -> dict[str, object]:
     """A field as a model sees it, with what its schema says of the values within it: as deep as `WITHIN` names and
     values tell, at most `LEVELS` deep."""
     row = {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+    row |= {"null": types.nullable(field.schema) and field.source is None}  # then null is a value of it
     told = (_within(types.of_schema(field.schema, ""), levels) for levels in range(LEVELS, 0, -1))
     row |= next((one for one in told if _parts(one) <= WITHIN), {})
     return {name: value for name, value in row.items() if value}

@@ -102,7 +102,10 @@ class Shield:
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
-        values = enumerations(box) if box is not None else {}
+        listed = enumerations(box) if box is not None else {}
+        values = {
+            at: (None,) for at, of in listed.items() if None in of
+        }  # other values were held against theirs before
         alone = {p.name: reader(p, values) for p in self.predicates}
         about = alone | {p.name: among(p, values) for p in self.predicates if p.objects}
         made = {t: tuple([p for p in self.predicates if _made(p, t)]) for t in spoken}
