@@ -2,8 +2,9 @@
 
     python tests/bench/acts.py [--model NAME --replies FOLDER]
 
-Replies of a model lie in the folder, and are asked for where they do not (`paste:ME` writes questions beside it).  The turns stand in `tests/tables/acts.txt`, written before any was run: thirty do something else with the thing (read,
-compare, look), ten do what is ruled.  A turn is *right* where its act alone is recognised, *undecided* where several
+Replies of a model lie in the folder, and are asked for where they do not (`paste:ME` writes questions beside it). The
+turns stand in `tests/tables/acts.txt`, written before any was run: thirty do something else with the thing (read,
+compare, look), ten do what is ruled. A turn is *right* where its act alone is recognised, *undecided* where several
 acts or none are, else *misread*.
 """
 
