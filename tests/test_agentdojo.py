@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from bench import taken_over
 from conftest import ROOT
 
 from wb.bench import agentdojo
@@ -16,7 +17,7 @@ from wb.domain.trace import Call, Verdict
 from wb.rules import decisions
 
 POLICIES = ROOT / "policies" / "workspace_agents"
-FROZEN = {  # first/: before a task or an injection of the package was read; the others after (SOURCE.md)
+FROZEN = {  # first/, second/: before a task or an injection was read by who wrote them; the others after (SOURCE.md)
     "first/banking/policy.md": "08a16339ea06d47fb60b7636920e0cff6a90c95773734c6405ac0390d3412917",
     "first/banking/tools.json": "c646f6c9aa51a1c150aa4f789c58ca6764aa8e6b437494e36019ddf3999fd804",
     "first/slack/policy.md": "49b1021f468bb4f293fbd29b9c6f4ebfd3e2a24a053843dfbdff5601fb21f85a",
@@ -25,6 +26,14 @@ FROZEN = {  # first/: before a task or an injection of the package was read; the
     "first/travel/tools.json": "4cfd35a71264a5f62ce8b11eff3188f0b6cbf34a6f570062694b9248533c53c4",
     "first/workspace/policy.md": "5cd42e98075f3803dd8b9560b5a224a9888994c5fb05f134610389120a890d80",
     "first/workspace/tools.json": "f3cfb78bd22523b1f9cc2186a59ac7aa5afc0a5435e61e4c8888885c48cd3558",
+    "second/banking/policy.md": "589694f875293a3f35f815f37a3df05da00eb314ee78bf8cf08659d9438fd820",
+    "second/banking/tools.json": "04ebc1468f5024e90c1cd98ba000bf56f08ceebdbd111d8ea5c704b5ac29f1dc",
+    "second/slack/policy.md": "c1cd2abb0e4e7ba5762c082f575331c2bf245bb780158840df76be32c7ee0e78",
+    "second/slack/tools.json": "7f318342804b2fde036cd45f992fd6332494715505096343115c31fe84cac4b3",
+    "second/travel/policy.md": "5c9f20cbaaea85a1646f45f07d40fe3e6d5d14a9198a9dcadf9b47d0d393e788",
+    "second/travel/tools.json": "16000db038bc0a711b0560456c5ad91c56bc6ce3cbfb56fb5322f28a919b0e5a",
+    "second/workspace/policy.md": "4796f58a256a09679694883a603f625a9fa9aa45b313403a3fb40dd42eb5b078",
+    "second/workspace/tools.json": "5fb4e29e1240fb951ef1e0f321cd773fbaa19ed1b69baeb5e33861e96462de49",
     "banking/policy.md": "fabd2ea850dee3b0d7f478d28361fc3615e312453542b5f47b3898d92ca1da92",
     "banking/tools.json": "1303f72775eb00721160b4e2d8f8f9dc805dddd881cf9addcbeffe07bae07802",
     "slack/policy.md": "37bddc2c9e30a6f74a48439df3d325d8bbdba31d49d36feb836f0cce0c24c9f6",
@@ -50,16 +59,16 @@ def test_the_toolboxes_declare_what_a_guard_may_know(suite):
     assert any(tool.mutating for tool in toolbox.tools) and not all(tool.mutating for tool in toolbox.tools)
 
 
-@pytest.mark.parametrize("suite", [*agentdojo.SUITES, *(f"first/{suite}" for suite in agentdojo.SUITES)])
+@pytest.mark.parametrize(
+    "suite", [*agentdojo.SUITES, *(f"{hand}/{suite}" for hand in ("first", "second") for suite in agentdojo.SUITES)]
+)
 def test_every_demand_of_a_handbook_is_in_force_as_it_was_read_and_nothing_else_is(suite):
     loaded = policy.load(str(POLICIES / suite))
     found = decisions.load(POLICIES / suite / "decisions.yaml", loaded)
     text = (POLICIES / suite / "policy.md").read_text("utf-8")
-    demands = [line for line in text.splitlines() if " must " in line]
+    demands = [line.split(". ", 1)[-1] if line[0].isdigit() else line for line in text.splitlines() if " must " in line]
     assert [one.text for one in found if one.rules] == demands
-    assert all(
-        one.why == "as one blind reader read it, taken over unchanged by tests/bench/taken_over.py" for one in found
-    )
+    assert {one.why for one in found} == {taken_over.WHY[suite.startswith("second")]}
 
 
 def turn(tool: str, verdict: Verdict = ALLOWED, malicious: bool = False) -> Turn:
