@@ -362,3 +362,27 @@ BARE = {
 )
 def test_what_differs_between_two_manifests_is_a_line_each(change, lines):
     assert artifact.differences(BARE, {**BARE, **change}) == lines
+
+
+def test_a_stage_read_before_all_its_answers_came_is_followed_by_its_files(here):
+    """The answer that was awaited changed no file, so that what was made from the files is as it would be."""
+
+    def read(failed: int, answer: str, files: str) -> artifact.Version:
+        ledger = {"prompts": {}, "replies": [answer] if answer else [], "failed": failed}
+        return make(here, {"a.json": files, "ledger.json": json.dumps(ledger)})
+
+    def follow(**digests: str) -> artifact.Version:
+        inputs = replace(INPUTS, stage="02_b", upstream={"01_a": {"a.json": before.digests["a.json"]} | digests})
+        return artifact.followed(here, tiny.version(here, inputs, {}, upstream={"01_a": before.key}))["01_a"]
+
+    here.replies.mkdir(parents=True)
+    (here.replies / "count.r.json").write_text("{}", "utf-8")
+    before = read(1, "", "[1]\n")
+    assert follow() == before, "nothing else is there"
+    read(0, "r", "[2]\n")
+    assert follow() == before, "the answer changed the file"
+    shutil.rmtree(here.artifacts / "01_a")
+    before = read(1, "", "[1]\n")
+    after = read(0, "r", "[1]\n")
+    assert before != after and not artifact.current(here, before) and follow() == after
+    assert follow(**{"b.json": "x"}) == before, "of other files than were read"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -311,6 +311,16 @@ def newest(policy: str | Path, model: str | None = None) -> Built | None:
     prompts have changed since, so that another run would make others."""
     versions, problem = _newest(paths.project(), policy, model)
     return None if problem else load(str(policy), versions)
+
+
+def begun(policy: str | Path) -> str | None:
+    """The model of the newest run of the policy, finished or not; None where there is none, or it was made offline."""
+    here = paths.project()
+    source = key.policy(str(policy), here.policies)
+    with suppress(ArtifactError):
+        model = str(artifact.newest(here, "01_policy_extraction", policy=source.digest).manifest["model"])
+        return model if model != "offline" else None
+    return None
 
 
 def finished(policy: str | Path, version: str = "", model: str | None = None) -> Built:

@@ -614,11 +614,12 @@ def _print(*tables: object) -> None:
 
 def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     """The guards of the newest run of a policy; where there is none, one is made, which takes minutes, and that is
-    said.  With `alike`, another model's run will do."""
+    said: by the model of the run that was begun, where none is named.  With `alike`, another model's run will do."""
     from wb import build as building
     from wb.models import client
 
     found = building.newest(policy, model)
+    model = model or (building.begun(policy) if found is None else None)
     if found is None and alike and model is not None and (found := building.newest(policy)) is not None:
         print(f"wb: the guards are of the newest run, by {found.model}", file=sys.stderr)
     if found is not None:

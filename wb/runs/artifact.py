@@ -138,17 +138,32 @@ def newest(here: Project, stage: str, *, policy: str | None = None, model: objec
 
 
 def followed(here: Project, last: Version) -> dict[str, Version]:
-    """A version and all that it was made from, by stage; those that were deleted since are left out."""
+    """A version and all that it was made from, by stage; those that were deleted since are left out.
+
+    Of what is no longer `current`, such as a version some of whose answers came later, the newest that is and has the
+    same files as were read stands in its place: with these files a run would make the same again.
+    """
     found = {last.stage: last}
     waiting = [last]
     while waiting:
         for stage, row in waiting.pop().manifest["upstream"].items():
-            folder = here.artifacts / stage / row["key"]
-            manifest = read_manifest(folder / MANIFEST)
-            if manifest is not None and stage not in found:
-                found[stage] = Version(folder, manifest)
-                waiting.append(found[stage])
+            if stage not in found and (read := _read(here, stage, row["key"], row["files"])) is not None:
+                found[stage] = read
+                waiting.append(read)
     return dict(sorted(found.items()))
+
+
+def _read(here: Project, stage: str, key: str, files: Mapping[str, str]) -> Version | None:
+    """The version of that key, or a current one of the same policy and files (`followed`)."""
+    folder = here.artifacts / stage / key
+    manifest = read_manifest(folder / MANIFEST)
+    if manifest is None or current(here, Version(folder, manifest)):
+        return None if manifest is None else Version(folder, manifest)
+    for version in versions(here, stage):
+        same = version.manifest["policy"] == manifest["policy"] and files.items() <= version.digests.items()
+        if same and version.manifest["parameters"] == manifest["parameters"] and current(here, version):
+            return version
+    return Version(folder, manifest)
 
 
 def read_manifest(path: Path) -> dict | None:
