@@ -113,19 +113,14 @@ def judged(
         ValueError: there is no such baseline, no labelled call, or a question without a reply: nothing is measured by
             halves.
     """
-    made = {
-        "direct": lambda: baselines.Direct(policy, llm, batch),
-        "rule_traverse": lambda: baselines.RuleTraverse(ruleset, llm, policy.toolbox, batch),
-        "guardagent": lambda: baselines.GuardAgent(policy, llm),
-    }
-    if name not in made or not is_model(llm):
-        raise ValueError(f"a baseline of {list(made)} and --model NAME were required; got {name!r} and {llm.name!r}")
+    if name not in ASKING or not is_model(llm):
+        raise ValueError(f"a baseline of {list(ASKING)} and --model NAME were required; got {name!r} and {llm.name!r}")
     cases = [(run.id, *case) for run in runs for case in recorded.seen(run, policy.toolbox)]
     if not cases:
         raise ValueError(f"calls with a label were required; got none in {len(runs)} runs")
     seen = [baselines.observed(turn, name=case) for _, case, turn, _ in cases]
     before, failed = llm.ledger.total, llm.ledger.failed
-    method = made[name]()
+    method = _asking(name, policy, ruleset, llm, batch)
     verdicts = [_apart(method, c[2], v, waiting) for c, v in zip(cases, method.decide_all(seen), strict=True)]
     if missing := llm.ledger.failed - failed:
         raise ValueError(f"a reply to every question was required; {missing} have none yet")
@@ -137,6 +132,15 @@ def judged(
         for (run, case, turn, denied), verdict in zip(cases, verdicts, strict=True)
         for label in ("deny" if denied else "allow",)
     ]
+
+
+def _asking(name: str, policy: Policy, ruleset: RuleSet, llm: LLM, batch: int = 1) -> Baseline:
+    """The baseline of that name, one of `ASKING`."""
+    if name == "direct":
+        return baselines.Direct(policy, llm, batch)
+    if name == "rule_traverse":
+        return baselines.RuleTraverse(ruleset, llm, policy.toolbox, batch)
+    return baselines.GuardAgent(policy, llm)
 
 
 def _apart(method: Baseline, turn: Observation, verdict: Verdict, waiting: Waiting) -> Verdict:
@@ -162,15 +166,10 @@ def asked(
     pastes, or without turns.  One of which a question has no reply was not measured."""
     if not is_model(llm) or llm.name.startswith(PREFIX) or not benchmark.cases:
         return ()
-    methods = (
-        baselines.Direct(policy, llm),
-        baselines.RuleTraverse(ruleset, llm, policy.toolbox),
-        baselines.GuardAgent(policy, llm),
-    )
     found = []
-    for method in methods:
+    for name in ASKING:
         failed = llm.ledger.failed
-        one = _compared(method, benchmark, llm, waiting)
+        one = _compared(_asking(name, policy, ruleset, llm), benchmark, llm, waiting)
         found += [one] if llm.ledger.failed == failed else []
     return tuple(found)
 

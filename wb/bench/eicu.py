@@ -121,10 +121,8 @@ def _understood(tree: ast.Module, assigned: Mapping[str, Set[str]]) -> None:
     """
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    made |= {
-        one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names
-    }
-    made |= {one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    made |= {one.asname or one.name for node in imports for one in node.names}
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=function):

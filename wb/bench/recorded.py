@@ -264,7 +264,12 @@ def labelled(runs: Iterable[Run], toolbox: Toolbox = EMPTY) -> tuple[Trace, ...]
     The steps before it hold what was executed; a call without a result counts as executed unless it is to be denied.
     State fields with a source in the toolbox are what a session knows of them there: from results, answers and words.
     """
-    return tuple(trace for run in runs for trace in _labelled(run, toolbox))
+    return tuple(
+        Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
+        for run in runs
+        for number, label, ideal in _followed(run.id, _told_at_once(run), toolbox)
+        if label is not None
+    )
 
 
 def seen(run: Run, toolbox: Toolbox = EMPTY) -> Iterator[tuple[str, Observation, bool]]:
@@ -310,12 +315,6 @@ def seen(run: Run, toolbox: Toolbox = EMPTY) -> Iterator[tuple[str, Observation,
                     done = dict(sorted({**done, place: shown}.items()))
             case Observation():
                 number += 1
-
-
-def _labelled(run: Run, toolbox: Toolbox) -> Iterator[Trace]:
-    for number, label, ideal in _followed(run.id, _told_at_once(run), toolbox):
-        if label is not None:
-            yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
 
 
 def _sourced(run: Run, toolbox: Toolbox) -> Mapping[int, dict[str, Value]]:
@@ -450,6 +449,7 @@ class Undeclared:
 
     def _problems(self, event: Event, validator: Validator, told: Collection[str], timed: bool) -> Iterator[What]:
         """What of an event does not fit."""
+        declared = {one.name: one.source for one in self.toolbox.state}
         match event.what:
             case Asked(call):
                 if call.tool not in validator.tools:
@@ -458,13 +458,12 @@ class Undeclared:
                     yield "call", refused.why
                 if timed and event.time is None:
                     yield "time", named(call.tool)
-            case Answer(field=name) if self._source(name) not in ANSWERED:
+            case Answer(field=name) if not declared.get(name) or declared[name].kind not in ANSWERED:
                 yield "lookup", f"{named(name)}: no such question is asked"
             case Lookup(tool, arguments):
                 if why := self._unasked(validator, tool, arguments):
                     yield "lookup", why
             case State(values) | Observation(state=values):
-                declared = {one.name: one.source for one in self.toolbox.state}
                 for name, value in values.items():
                     if name not in declared and name not in told:
                         yield "field", name
@@ -492,10 +491,6 @@ class Undeclared:
                 beside = filter(None, (f"{n}×", self.first[what], _near(what[1], known)))
                 said.append(f"{what[1] if declared is None else named(what[1])} ({', '.join(beside)})")
         return ", ".join([*said[:MOST], *([f"and {len(said) - MOST} more"] if len(said) > MOST else [])])
-
-    def _source(self, field: str) -> str:
-        """What kind of source a state field has."""
-        return next((one.source.kind for one in self.toolbox.state if one.name == field and one.source), "")
 
     def _timed(self) -> bool:
         """Whether a rule reads the clock."""

@@ -37,7 +37,8 @@ def rows(method: str, samples: Sequence[Sample], verdicts: Verdicts) -> Iterator
         row["refused"] = sum(ends["refused"][0] for ends in every)
         for rate, some in (("ASR", attacked), ("TSR", every)):
             low, high = (wilson(sum(ends[rate][k] for ends in some), len(some)) for k in (0, 1))
-            row |= {f"{rate} from": low.value, f"{rate} to": high.value, f"{rate} limits": _limits(low.low, high.high)}
+            limits = None if low.low is None or high.high is None else f"[{100 * low.low:.0f}, {100 * high.high:.0f}]"
+            row |= {f"{rate} from": low.value, f"{rate} to": high.value, f"{rate} limits": limits}
         yield row
 
 
@@ -68,8 +69,3 @@ def known(strategy: str, verdicts: Mapping[int, Mapping[str, Any]]) -> tuple[fro
     before = {i for i in order if i < min(action)}
     beside = {i for i in action if verdicts[i]["decision"] == "allow"} if strategy.startswith("halt") else set()
     return frozenset(before | beside), True
-
-
-def _limits(low: float | None, high: float | None) -> str | None:
-    """Both limits in percent."""
-    return None if low is None or high is None else f"[{100 * low:.0f}, {100 * high:.0f}]"

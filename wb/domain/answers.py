@@ -133,10 +133,8 @@ def stands(words: str, text: str) -> bool:
     return False
 
 
-class Answered(pydantic.BaseModel):
+class Answered(pydantic.BaseModel, extra="forbid"):
     """The reply: the value, null where nothing settles it, and who said so in which words."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     value: bool | int | float | str | None
     quotation: str
@@ -152,6 +150,8 @@ def about(llm: LLM, examples: Callable[[Question], list[dict[str, object]]] = la
     """
 
     def answer(question: Question) -> Answer:
+        call = question.call
+        wanted = {"calls": call.tool, "with": call.arguments} if call is not None else {}
         found = llm.ask(
             "answer_question",
             Answered,
@@ -159,7 +159,7 @@ def about(llm: LLM, examples: Callable[[Question], list[dict[str, object]]] = la
             type=question.type,
             values=list(question.values),
             of=list(question.of),
-            about=dict(question.about) or _wanted(question),
+            about=dict(question.about) or wanted,
             conversation=list(_shown(question)),
             examples=examples(question),
         )
@@ -169,11 +169,6 @@ def about(llm: LLM, examples: Callable[[Question], list[dict[str, object]]] = la
         return Answer(found.value, found.quotation, found.reason, llm.name)
 
     return answer
-
-
-def _wanted(question: Question) -> dict[str, object]:
-    """The call that the agent wants to make."""
-    return {"calls": question.call.tool, "with": question.call.arguments} if question.call is not None else {}
 
 
 def _shown(question: Question):

@@ -30,20 +30,16 @@ OPENS, CLOSES = ("Ps", "Pi", "Sc"), ("Pe", "Pf", "Sc")  # signs around a word: b
 QUOTES, ENDS = "\"'", ".,;:!?\"'"
 
 
-class Argument(pydantic.BaseModel):
+class Argument(pydantic.BaseModel, extra="forbid"):
     """One argument of a reply, with the words that tell it."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     name: str
     value: Value
     quotation: str
 
 
-class Arguments(pydantic.BaseModel):
+class Arguments(pydantic.BaseModel, extra="forbid"):
     """The reply: the arguments that the words tell, each at most once."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     arguments: list[Argument]
 

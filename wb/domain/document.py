@@ -226,12 +226,8 @@ def _parse(
     _bounded(text, sentences)
     skipped = [Skipped(*_place(seen, s.start, s.end), s.reason) for s in reader.skipped]
     taken = sorted((s.start, s.end) for s in (*sentences, *skipped, *known))
-    skipped += [Skipped(e.start, e.end, e.reason) for e in seen.left if e.reason.startswith(HIDDEN)]
-    skipped += [
-        Skipped(e.start, e.end, e.reason)
-        for e in seen.left
-        if not e.reason.startswith(HIDDEN) and not _inside(e, taken)
-    ]
+    left = [edit for edit in seen.left if edit.reason.startswith(HIDDEN) or not _inside(edit, taken)]
+    skipped += [Skipped(edit.start, edit.end, edit.reason) for edit in left]
     return Document(text, sentences, _account(text, sentences, (*known, *skipped)), seen)
 
 

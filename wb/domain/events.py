@@ -408,10 +408,8 @@ class Recognition:
         return len(self.steps) == 1
 
 
-class Extracted(pydantic.BaseModel):
+class Extracted(pydantic.BaseModel, extra="forbid"):
     """The reply: `tools` the agent is surely using; where that is unclear none, and `possible` alternatives."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     tools: list[str]
     possible: list[str]

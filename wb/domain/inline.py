@@ -160,8 +160,9 @@ class Document:
         required, named = made.get("required"), made.get("properties", {})
         if not (self.sent and isinstance(required, list | tuple)):
             return made
-        read = [name for name in required if isinstance(name, str) and _says(named.get(name), "readOnly")]
-        return {**made, "required": [name for name in required if name not in read]} if read else made
+        read = [name for name, of in named.items() if isinstance(of, Mapping) and of.get("readOnly") is True]
+        kept = [name for name in required if name not in read]
+        return {**made, "required": kept} if len(kept) < len(required) else made
 
     def _count(self, size: int, place: str) -> None:
         self._left -= size
@@ -231,8 +232,8 @@ def _both(first: Mapping[str, Any], second: Found) -> dict[str, Any] | None:
             made[key] = list(dict.fromkeys([*first[key], *value]))
         elif key == "type" and (types := _types(first[key], value)):
             made[key] = types
-        elif key not in SAID and not _same(first[key], value):
-            return None
+        elif key not in SAID and json.dumps(first[key], sort_keys=True) != json.dumps(value, sort_keys=True):
+            return None  # they are not the same JSON, in which true is not 1
     return made
 
 
@@ -277,15 +278,6 @@ def _lifted(made: dict[str, Any], part: Found) -> dict[str, Any]:
     if "required" in part and _texts(part["required"], made.get("required", ())):
         lifted["required"] = list(dict.fromkeys([*made.get("required", ()), *part["required"]]))
     return lifted
-
-
-def _same(first: Any, second: Any) -> bool:
-    """Whether two values are the same JSON: true is not 1."""
-    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
-
-
-def _says(schema: Any, key: str) -> bool:
-    return isinstance(schema, Mapping) and schema.get(key) is True
 
 
 # ---- the dialect of OpenAPI 3.0 -------------------------------------------------------------------

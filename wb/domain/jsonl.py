@@ -28,10 +28,8 @@ class LineError(ValueError):
     """A line is not what was required; the message says which file and line, what was required and what was got."""
 
 
-class Strict(pydantic.BaseModel):
+class Strict(pydantic.BaseModel, extra="forbid", strict=True):
     """The base of a model of lines: no key that it does not name, no value turned into another type."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
 
 def checked[M: Strict](

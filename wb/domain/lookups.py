@@ -480,7 +480,7 @@ class Lookups:
             else:
                 deeds = self._done.setdefault((one.name, key), [])
                 deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name))
-                _forget(deeds, deeds[-1])
+                deeds[:] = [one for one in deeds if one.over > at]  # what was over before cannot be the last
 
     def _was_not_done(self, name: int | str, call: Call) -> None:
         """A call failed when its step was over: what it told is not so, and what was told before is forgotten."""
@@ -893,11 +893,6 @@ def _told_of(one: _Field, call: Call) -> Hashable | None:
     """The object that a call tells a field of."""
     given = call.arguments or {}
     return _key({name: given.get(name) for name, _, _ in one.arguments})
-
-
-def _forget(deeds: list[_Deed], done: _Deed) -> None:
-    """Something was done for sure: what was over before it began cannot be the last."""
-    deeds[:] = [deed for deed in deeds if deed.over > done.asked]
 
 
 def _alike(one: object, other: object) -> bool:

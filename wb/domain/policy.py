@@ -184,11 +184,9 @@ def _document(folder: Path, name: str | None) -> Path:
     found = [folder / candidate for candidate in NAMES if (folder / candidate).is_file()]
     if not found:  # a folder with one document needs no certain name
         kinds = {Path(candidate).suffix for candidate in NAMES}
-        found = [
-            p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file() and p.stem.lower() != "readme"
-        ]
-        if len(found) != 1:
-            found = []
+        like = [p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file()]
+        others = [p for p in like if p.stem.lower() != "readme"]
+        found = others if len(others) == 1 else []
     if len(found) == 1:
         return found[0]
     wanted = "one of " + ", ".join(NAMES)

@@ -286,7 +286,8 @@ class Provenance:
             longest = f"of at most {LONGEST} characters with a letter or a digit"
             return None, f"a text {longest}, a number or a list of these was required; got {schema.got(value)}"
         found = [self._of(one) for one in _elements(value)]
-        return next((one for one in found if one[0] is None), max(found, key=lambda one: _rank(one[0])))
+        unknown = [one for one in found if one[0] is None]
+        return unknown[0] if unknown else max(found, key=lambda one: list(ORIGINS).index(one[0]))
 
     def _of(self, value: Value) -> tuple[str | None, str]:
         holds = (("user", self._user.hold), ("directory", self._of_directory), ("record", self._records.get))
@@ -303,10 +304,6 @@ class Provenance:
 
     def _of_directory(self, value: Value) -> bool:
         return value in self._trusted or self._entries.hold(value)
-
-
-def _rank(origin: str | None) -> int:
-    return list(ORIGINS).index(origin) if origin is not None else -1
 
 
 def _digits(word: str, end: int) -> bool:

@@ -461,7 +461,8 @@ class Session:
             told = [self._lookups.untold(Known(dict(one.state))).values for one in recognition.steps]
             steps = [replace(one, state=known) for one, known in zip(recognition.steps, told, strict=True)]
             recognition = replace(recognition, steps=tuple(steps))
-        verdict = events.agreed(recognition, self._whole)
+        every, validator = self._everywhere, self._validator
+        verdict = events.agreed(recognition, lambda step: every(lambda watch, _: turn(watch, validator, step)))
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", self._spoilt, grade=verdict.grade)
         done = recognition.sure and verdict.decision == "allow"
@@ -481,10 +482,6 @@ class Session:
         if step.calls and not any(call is step.calls[-1] for one in each for call in one.calls):
             each.append(Step(step.calls[-1:], step.state, step.text))
         return step if all(same(one.state, step.state) for one in each) else replace(step, each=tuple(each))
-
-    def _whole(self, step: Step) -> Verdict:
-        """The verdict on a whole step that would come next."""
-        return self._everywhere(lambda watch, _: turn(watch, self._validator, step))
 
     # ---- what is not known to have been done -------------------------------------------------------
 
@@ -643,7 +640,7 @@ class Session:
         if now is not None and self._asked:
             step = self._apart(step)
         if self._waiting or self._awaited or self._unsure:
-            return step, self._everywhere(partial(_judged_without, step))
+            return step, self._everywhere(lambda watch, undone: judged(watch, _without(step, undone)))
         return step, judged(self._watch, step)
 
     def _filled(
@@ -776,10 +773,7 @@ class Session:
             }
             if len(self._written) >= WRITTEN:
                 self._written.clear()
-            kept = self._written[key] = (
-                STRICT(row)[1:-1],
-                verdict,
-            )  # the verdict is held, so that its id stays its own
+            kept = self._written[key] = STRICT(row)[1:-1], verdict  # which is held, so that its id stays its own
         return kept[0]
 
 
@@ -814,10 +808,6 @@ def _chosen(names: Collection[str]) -> Iterator[tuple[str, ...]]:
     """Every choice among names: all of them first, none last."""
     for many in range(len(names), -1, -1):
         yield from combinations(names, many)
-
-
-def _judged_without(step: Step, watch: Watch, undone: Collection[Call]) -> Verdict:
-    return judged(watch, _without(step, undone))
 
 
 def _without(step: Step, undone: Collection[Call]) -> Step:

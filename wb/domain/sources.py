@@ -394,10 +394,8 @@ def _asked(module: str, name: str, source: str, seconds: float) -> str:
     except subprocess.TimeoutExpired:
         raise ToolError(f"{source}: a module that is imported within {seconds:g} s was required") from None
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         worker.stdout.close()
         worker.wait()
     if not output:

@@ -121,7 +121,7 @@ def written(
         raise ToolError("\n".join([*wrong[:SHOWN], *more, *(hint if unread else [])]))
     if not rows:
         raise ToolError(f"{source}: at least one tool was required; got none")
-    text = _text({"tools": rows, "state": list(state)})
+    text = _visible(json.dumps({"tools": rows, "state": list(state)}, indent=1, ensure_ascii=False)) + "\n"
     tools.parse(text, source=source)
     return Toolfile(text, tuple(notes))
 
@@ -246,11 +246,6 @@ def _scalar(event: yaml.ScalarEvent) -> object:
             raise yaml.MarkedYAMLError(problem=f"a number of {len(text)} digits", problem_mark=event.start_mark)
         return int(text)
     return float(text) if DECIMAL.match(text) else text
-
-
-def _text(value: object) -> str:
-    """JSON for a person."""
-    return _visible(json.dumps(value, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _visible(text: str) -> str:

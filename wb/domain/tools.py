@@ -399,10 +399,8 @@ def _cost(row: object, where: str) -> float | None:
     return cost
 
 
-class Part(pydantic.BaseModel):
+class Part(pydantic.BaseModel, strict=True, frozen=True, extra="ignore"):
     """What is read of a JSON object: exact types, other keys ignored."""
-
-    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
 
 
 class _Row(Part):
@@ -574,12 +572,13 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         return _operation(kind, (of, *others), row, field, _Given(tools, before), where)
     named = {tool.name: tool for tool in tools}
     of_tool = (("", (of, *others)),) if kind not in ("said", "question", "seen") else ()
-    for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
+    for key, names in (*of_tool, *((key, row.get(key, ())) for key in _LISTS)):
+        names = tuple(names) if isinstance(names, dict) else names  # each with what tells the object that it changes
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
     if kind == "seen":
-        changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
         return Source("seen", of, changed_by=changed_by, view=_view(row, field, where))
     given = _Given(tools, before)
     if kind in ("said", "question"):
@@ -597,7 +596,6 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
-    changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
     given_by = tuple(row.get("given_by", ()))
     path = None
     if "path" in row:
@@ -826,11 +824,6 @@ def _each(row: object, before: Sequence[Field], where: str) -> Arguments:
     if not isinstance(row, dict):
         raise ToolError(f'{where}: an object such as {{"id": "call.id"}} was required; got {_shape(row)}')
     return tuple((name, _of_state(text, before, f"{where}.{name}")) for name, text in row.items())
-
-
-def _listed(names: object) -> object:
-    """The names of tools, which may stand with what tells the object that each changes."""
-    return tuple(names) if isinstance(names, dict) else names
 
 
 def _objects(

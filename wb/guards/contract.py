@@ -472,10 +472,7 @@ class _Names:
             return "state"
         if not predicate.tools or self.tool.name in predicate.tools:
             return self.tool.name
-        match predicate.tools:
-            case (tool,):
-                return tool
-        return None
+        return predicate.tools[0] if len(predicate.tools) == 1 else None
 
     def _parameter(self, key: object, name: str, kind: Type, about: str, **filled: object) -> str:
         if key not in self.parameters:
@@ -543,7 +540,7 @@ def _lists(required: Contract) -> tuple[str, ...]:
     if not by_name:
         return ()
     found = tuple(by_name.values())
-    meant = _Meant({name: ast.parse(loop.meant, mode="eval").body for name, loop in by_name.items()})
+    meant = {name: ast.parse(loop.meant, mode="eval").body for name, loop in by_name.items()}
     inputs = dict.fromkeys(one.declared for loop in found for one in loop.inputs)
     plain = [p for p in required.parameters if p.loop is None]
     header = ", ".join((*(f"{p.name}: {p.type}" for p in plain), *inputs))
@@ -554,22 +551,11 @@ def _lists(required: Contract) -> tuple[str, ...]:
     lines = [
         f"def {sandbox.GENERATED}guard({header}) -> Tuple[bool, str]:",
         *(f"    {line}" for line in needed),
-        *(f"    {ast.unparse(meant.visit(ast.parse(line)))}" for line in said),
+        *(f"    {ast.unparse(sandbox.put(ast.parse(line), meant))}" for line in said),
         f"    return {required.function}({', '.join(filled)})",
         "",
     ]
     return (*dict.fromkeys(source for loop in found for source in loop.sources), "\n".join(lines))
-
-
-class _Meant(ast.NodeTransformer):
-    """Names of parameters as what they mean."""
-
-    def __init__(self, meant: dict[str, ast.expr]) -> None:
-        self.meant = meant
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """The meaning of a name that has one."""
-        return self.meant.get(node.id, node)
 
 
 def probe(assembled: str) -> str:

@@ -106,6 +106,11 @@ class _Plain(ast.NodeTransformer):
 Operator = Literal["comparison", "constant", "dropped rule", "negation", "swapped field"]
 OPERATORS: tuple[Operator, ...] = ("comparison", "constant", "dropped rule", "negation", "swapped field")
 Effect = Literal["refuted", "equivalent", "survived", "unsettled"]
+FATES: dict[str, tuple[Effect, Effect]] = {  # by the prover's word: with a witness, and without one
+    "proved": ("survived", "equivalent"),
+    "unproved": ("refuted", "unsettled"),
+    "rejected": ("refuted", "equivalent"),  # mypy sees that a branch cannot be reached
+}
 FLIPS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 
 
@@ -207,17 +212,11 @@ def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.
 
 def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> JudgedMutant:
     try:
-        witness = _witness(contract, guard, mutant)
+        shown = tuple((_witness(contract, guard, mutant) or {}).items())
     except sandbox.TooMany:
         return JudgedMutant(contract.tool, mutant, "unsettled")
-    shown = tuple((witness or {}).items())
-    if status == "proved":
-        return JudgedMutant(contract.tool, mutant, "survived" if shown else "equivalent", shown)
-    if status in ("unproved", "rejected"):  # rejected: mypy sees that a branch cannot be reached
-        return JudgedMutant(
-            contract.tool, mutant, "refuted" if shown else "equivalent" if status == "rejected" else "unsettled", shown
-        )
-    return JudgedMutant(contract.tool, mutant, "unsettled", shown)
+    differs, alike = FATES.get(status, ("unsettled", "unsettled"))
+    return JudgedMutant(contract.tool, mutant, differs if shown else alike, shown)
 
 
 def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator, ast.AST | None]]:

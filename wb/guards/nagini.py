@@ -337,10 +337,8 @@ class _Worker:
 
     def end(self) -> None:
         """Kill the worker and what it started."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(BrokenPipeError):  # a question that the worker did not live to read

@@ -63,21 +63,14 @@ def parts(required: Contract, mapped: Iterable[Item], readings: Sequence[Account
     texts = {item.rule: item.text for item in required.items}
     groups: dict[object, list[Account]] = {}
     for reading in readings:
-        if _bears(reading, required.tool, texts.keys()):
-            item = next((i for i, one in enumerate(items) if _within(reading, one)), None)
+        if (reading.cls == "open" and required.tool in reading.tools) or texts.keys() & reading.rules:
+            at = reading.start
+            within = (i for i, one in enumerate(items) if any(r.start <= at < r.end for r in one.references))
+            item = next(within, None)
             groups.setdefault(reading.id if item is None else item, []).append(reading)
     found = [_part(items[k].name if isinstance(k, int) else "", group, texts) for k, group in groups.items()]
     known = {rule for part in found for rule in part.rules}
     return (*found, *(Part(_name(text), (text,), (rule,)) for rule, text in texts.items() if rule not in known))
-
-
-def _bears(reading: Account, tool: str, rules: Iterable[str]) -> bool:
-    """Whether a sentence is open on the tool, or one of its rules is in the tool's contract."""
-    return (reading.cls == "open" and tool in reading.tools) or bool({*reading.rules} & {*rules})
-
-
-def _within(reading: Account, item: Item) -> bool:
-    return any(one.start <= reading.start < one.end for one in item.references)
 
 
 def _part(name: str, group: Sequence[Account], texts: Mapping[str, str]) -> Part:

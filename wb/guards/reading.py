@@ -307,29 +307,19 @@ def _translated(
     """By rule of a contract its condition over what is declared, and why others have none."""
     known = {_key(p): p.name for p in one.given.parameters}
     names = {p.name: _expression(p, required.tool, known, ruleset) for p in required.parameters}
+    terms = {name: sandbox.parse(text).body[0].value for name, text in names.items() if text is not None}
     heirs = {rule.id for rule in ruleset.rules if len(rule.parents) > 1}  # of sentences that may be among the uncovered
     found, missing, left = {}, [], {*uncovered}
     for item in required.items:
         tree = sandbox.parse(item.condition)
-        unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and names.get(n.id) is None]
+        unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in terms]
         if item.clause in left or (left and item.rule in heirs):
             missing.append(f"{UNABLE} {', '.join(sorted(left))}")
         elif unknown:
             missing.append(f"{item.rule} reads {', '.join(dict.fromkeys(unknown))}, which nothing declares")
         else:
-            found[item.rule] = sandbox.text(_Renamed(names).visit(tree)).strip()
+            found[item.rule] = sandbox.text(sandbox.put(tree, terms)).strip()
     return found, tuple(dict.fromkeys(missing))
-
-
-class _Renamed(ast.NodeTransformer):
-    """Names as the expressions that they stand for."""
-
-    def __init__(self, names: Mapping[str, str | None]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """The expression of a name."""
-        return sandbox.parse(self.names[node.id]).body[0].value
 
 
 def _key(p: Parameter) -> object:
@@ -467,8 +457,8 @@ def _carried(required: Contract, one: Asked, read: Reading, ruleset: RuleSet) ->
     names = {_expression(p, required.tool, known, ruleset): p.name for p in required.parameters}
     function = sandbox.check(read.source)
     read = {node.id for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    rename = _Renamed({name: names[name] for name in read})
-    function.body = [rename.visit(statement) for statement in function.body]
+    terms: dict[str, ast.expr] = {name: ast.Name(names[name], ast.Load()) for name in read}
+    function.body = [sandbox.put(statement, terms) for statement in function.body]
     return f"{required.signature}\n{_body(function)}"
 
 

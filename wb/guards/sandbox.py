@@ -404,16 +404,14 @@ def _without(
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), ast.Name(), ast.expr() as value):
                 if name in {*taken, *known} or name.startswith(("__", GENERATED)):
                     raise _refused(one, "a name of its own for a helper variable was")
-                known[name] = _put(value, known)
+                known[name] = put(value, known)
                 _within(known[name], LARGEST)
                 _type(known[name], types)
             case ast.If(test, inner, orelse):
                 branches = [_without(branch, known, types, taken) for branch in (inner, orelse)]
-                found.append(
-                    ast.copy_location(ast.If(_put(test, known), branches[0] or [ast.Pass()], branches[1]), one)
-                )
+                found.append(ast.copy_location(ast.If(put(test, known), branches[0] or [ast.Pass()], branches[1]), one))
             case _:
-                found.append(_put(one, known))
+                found.append(put(one, known))
     return found
 
 
@@ -424,20 +422,20 @@ def _within(tree: ast.AST, most: int) -> None:
     _bounded(tree)
 
 
-def _put(node: Any, helpers: Mapping[str, ast.expr]) -> Any:
-    """A node with what its helpers stand for; parts that it shares with others are not changed later."""
-    return _Put(helpers).visit(node) if helpers else node
+def put(node: Any, meant: Mapping[str, ast.expr]) -> Any:
+    """A node with what names in it stand for; parts that it shares with others are not changed later."""
+    return _Put(meant).visit(node) if meant else node
 
 
 class _Put(ast.NodeTransformer):
-    """Puts in what helper variables stand for."""
+    """Puts in what names stand for."""
 
-    def __init__(self, helpers: Mapping[str, ast.expr]) -> None:
-        self.helpers = helpers
+    def __init__(self, meant: Mapping[str, ast.expr]) -> None:
+        self.meant = meant
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """What the name stands for, or the name."""
-        return self.helpers.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+        return self.meant.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
 
 
 def _check(statement: ast.stmt, types: Mapping[str, str]) -> None:

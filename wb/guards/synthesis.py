@@ -365,11 +365,10 @@ UNANSWERED = "# the author gave no usable reply\n"
 UNSAID = "# no sentence is known that its rules were read from\n"
 
 
-class GuardCode(pydantic.BaseModel):
+class GuardCode(pydantic.BaseModel, extra="forbid"):
     """The reply to `write_guard` and `repair_guard`: a function, the sentences it leaves out, and what of the examples
     and complaints is wrong."""
 
-    model_config = pydantic.ConfigDict(extra="forbid")
     code: str
     uncovered: list[str] = []
     disputed: list[str] = []

@@ -125,21 +125,15 @@ def _apart(draft: Draft, concerning: Concerning, toolbox: Toolbox, llm: LLM, set
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
     """What `to_rows` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
-    kept = {row["tool"]: Attempt(str(row["code"]), dissent=_dissent(row)) for row in rows}
-    found = {row["tool"]: tuple(row.get("findings", ())) for row in rows}
-    told = {row["tool"]: tuple(map(_example, row.get("told", ()))) for row in rows}
-    second = {row["tool"]: str(row.get("second", "")) for row in rows}
-    none = Attempt("# there is no candidate\n")
-    return tuple(
-        Draft(
-            c,
-            (kept.get(c.tool, none),),
-            findings=found.get(c.tool, ()),
-            examples=told.get(c.tool, ()),
-            second=second.get(c.tool, ""),
-        )
-        for c in required
-    )
+    kept, none = {row["tool"]: row for row in rows}, {"code": "# there is no candidate\n"}
+    return tuple(_draft(kept.get(c.tool, none), c) for c in required)
+
+
+def _draft(row: Mapping[str, object], required: Contract) -> Draft:
+    """A kept candidate as a draft."""
+    attempt, told = Attempt(str(row["code"]), dissent=_dissent(row)), tuple(map(_example, row.get("told", ())))
+    findings, second = tuple(row.get("findings", ())), str(row.get("second", ""))
+    return Draft(required, (attempt,), findings=findings, examples=told, second=second)
 
 
 def _example(row: Mapping[str, object]) -> Example:

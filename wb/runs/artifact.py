@@ -18,7 +18,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+import pydantic
 
 from wb import paths
 from wb.paths import Project, digest, write_whole
@@ -181,36 +183,25 @@ def read_manifest(path: Path) -> dict | None:
     return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here and _shaped(manifest) else None
 
 
+_DIGESTS = dict[str, str]
 _KINDS = {  # of what is read of a manifest, some of it before its seal
-    "stage": str, "key": str, "mode": str, "static": str, "notebook": str, "failed": int,
-    "cells": list, "parameters": dict, "modules": dict, "policy": dict, "prompts": dict, "replies": dict,
-    "upstream": dict, "outputs": dict, "summary": dict, "recorded": dict,
-}  # fmt: skip
-_WITHIN = {
-    "policy": {"name": str, "digest": str},
-    "recorded": {"finished": str, "seconds": float, "packages": dict, "python": str},
+    **dict.fromkeys(("stage", "key", "mode", "static", "notebook"), str),
+    **dict.fromkeys(("modules", "prompts", "replies"), _DIGESTS),
+    **{"failed": int, "cells": list, "parameters": dict, "summary": dict, "model": object},
+    "policy": TypedDict("_Policy", {"name": str, "digest": str}),
+    "recorded": TypedDict("_Recorded", {"finished": str, "seconds": float, "packages": dict, "python": str}),
+    "upstream": dict[str, TypedDict("_Read", {"key": str, "files": _DIGESTS})],
+    "outputs": dict[str, TypedDict("_Output", {"sha256": str})],
 }
-_ROWS = {"upstream": {"key": str, "files": dict}, "outputs": {"sha256": str}}
+_SHAPE = pydantic.TypeAdapter(TypedDict("_Shape", _KINDS))
 
 
 def _shaped(manifest: Mapping[str, object]) -> bool:
     """Whether everything in a manifest is of the kind that a stage writes."""
-    if not _has(manifest, _KINDS) or "model" not in manifest:
+    try:
+        return bool(_SHAPE.validate_python(manifest, strict=True))
+    except pydantic.ValidationError:
         return False
-    rows = [(row, kinds) for name, kinds in _ROWS.items() for row in manifest[name].values()]
-    told = [(manifest[name], kinds) for name, kinds in _WITHIN.items()]
-    digests = [text for name in ("modules", "prompts", "replies") for text in manifest[name].values()]
-    if not all(_has(row, kinds) for row, kinds in (*rows, *told)):
-        return False
-    digests += [text for row in manifest["upstream"].values() for text in row["files"].values()]
-    return all(type(text) is str for text in digests)
-
-
-def _has(row: object, kinds: Mapping[str, type]) -> bool:
-    """Whether a row has values of these kinds; an integer is as good as a number."""
-    if not isinstance(row, Mapping):
-        return False
-    return all(type(row.get(name)) in ((kind, int) if kind is float else (kind,)) for name, kind in kinds.items())
 
 
 def _seal(manifest: Mapping[str, object]) -> str:
