@@ -31,12 +31,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from unittest import mock
 
 from wb.bench import evaluate
 from wb.domain import events, policy
 from wb.domain.events import Asked, Event, Result, Say
+from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value, Verdict, permitted
 
@@ -49,19 +50,6 @@ MARK = "---{}---"  # stands at a place of the environment until a text is writte
 HOW = "the package agentdojo was required: install the extra `bench`"
 ALLOWED = Verdict("allow", "nothing is held")
 UNLISTED = Verdict("deny", "the tool is none of the task's")
-
-
-class Asking(Protocol):
-    """What is asked before each call: a session, or one of the lists beside it."""
-
-    def say(self, role: str, text: str) -> object:
-        """Somebody said something."""
-
-    def call(self, tool: str, arguments: dict[str, Value]) -> Verdict:
-        """The verdict on a call that is about to be made."""
-
-    def result(self, value: Value, call_id: str | None = None, error: bool = False) -> object:
-        """What an allowed call gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +67,9 @@ class Listed:
 
     def result(self, value: Value, call_id: str | None = None, error: bool = False) -> None:
         """Nothing is remembered."""
+
+
+Asking = Session | Listed  # what is asked before each call
 
 
 class Turn(NamedTuple):
@@ -218,9 +209,8 @@ class Dojo:
     def _seen(self, task: str) -> tuple[str, ...]:
         marks = {name: MARK.format(name) for name in self.suite.get_injection_vector_defaults()}
         environment = self._environment(task, marks)
-        asking, found = Listed(), []
-        for call in self.truth(self.tasks[task], environment):
-            found.append(json.dumps(self._ask(asking, environment, call, False, False).result))
+        calls = self.truth(self.tasks[task], environment)
+        found = [json.dumps(self._ask(Listed(), environment, call, False, False).result) for call in calls]
         return tuple(name for name, mark in marks.items() if any(mark in text for text in found))
 
     def _swaps(self, task: str) -> tuple[Swap, ...]:

@@ -194,13 +194,9 @@ class GuardAgent(Baseline):
         ]
         plans = self.llm.ask_all("guardagent_plan", Plan, batch)
         planned = {i: plan.model_dump() for i, plan in enumerate(plans) if isinstance(plan, Plan)}
+        kept = [[_without(one, "turn") for one in some] for some in near]
         batch = [
-            {
-                "plan": plan,
-                "signature": self._signature(traces[i]),
-                "turn": turns[i],
-                "examples": [_without(one, "turn") for one in near[i]],
-            }
+            {"plan": plan, "signature": self._signature(traces[i]), "turn": turns[i], "examples": kept[i]}
             for i, plan in planned.items()
         ]
         codes = dict(zip(planned, self.llm.ask_all("guardagent_code", Code, batch), strict=True))
@@ -221,11 +217,8 @@ class GuardAgent(Baseline):
     def _known(self, trace: Trace) -> dict[str, object]:
         """The state fields that the code may read: those whose values are there and of a type it knows."""
         state = trace.steps[-1].state
-        return {
-            f.name: state[f.name]
-            for f in self.policy.toolbox.state
-            if f.type in PYTHON and type(state.get(f.name)).__name__ == PYTHON[f.type]
-        }
+        typed = [f for f in self.policy.toolbox.state if f.type in PYTHON]
+        return {f.name: state[f.name] for f in typed if type(state.get(f.name)).__name__ == PYTHON[f.type]}
 
     def _signature(self, trace: Trace) -> str:
         types = {f.name: PYTHON.get(f.type) for f in self.policy.toolbox.state}

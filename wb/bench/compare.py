@@ -241,11 +241,8 @@ def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, o
     others = [name for name in ASKING if name not in {method.method for method in methods}]
     if not benchmark.cases:
         return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
-    return [
-        *counted(methods, benchmark),
-        *(evaluate.not_run(name, NO_MODEL) for name in others),
-        *(evaluate.published(row) for row in mind2web.PUBLISHED if benchmark.cases and not benchmark.runs),
-    ]
+    rows = counted(methods, benchmark) + [evaluate.not_run(name, NO_MODEL) for name in others]
+    return rows + [evaluate.published(row) for row in mind2web.PUBLISHED if not benchmark.runs]
 
 
 def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
@@ -255,11 +252,9 @@ def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str,
 
 def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
     """McNemar's exact test for each pair of methods that judged the same turns."""
-    return [
-        {"first": a.method, "second": b.method, **evaluate.mcnemar(a.outcomes, b.outcomes)._asdict()}
-        for a, b in combinations(methods, 2)
-        if a.outcomes
-    ]
+    pairs = [(a, b) for a, b in combinations(methods, 2) if a.outcomes]
+    tests = [evaluate.mcnemar(a.outcomes, b.outcomes)._asdict() for a, b in pairs]
+    return [{"first": a.method, "second": b.method, **test} for (a, b), test in zip(pairs, tests, strict=True)]
 
 
 def by_run(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
@@ -287,12 +282,9 @@ def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
     """The final guard's result in a few numbers, for the stage's summary: accuracy and recall by split."""
     if not benchmark.cases:
         return {"measured": NO_RUNS}
-    return {
-        f"{rate}_{row['split'].replace(' ', '_')}": round(row[rate], 4)
-        for row in _rows(final, benchmark)
-        for rate in ("accuracy", "recall")
-        if row[rate] is not None
-    }
+    rows = [(row["split"].replace(" ", "_"), row) for row in _rows(final, benchmark)]
+    rates = {f"{rate}_{split}": row[rate] for split, row in rows for rate in ("accuracy", "recall")}
+    return {name: round(value, 4) for name, value in rates.items() if value is not None}
 
 
 def is_model(llm: LLM) -> bool:

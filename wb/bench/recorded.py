@@ -298,11 +298,8 @@ def seen(run: Run, toolbox: Toolbox = EMPTY) -> Iterator[tuple[str, Observation,
                     last = {role: texts[-1] for role, texts in said.items() if role != "user"}
                     agent = "\n".join(f"{role}: {text}" * (role != "assistant") or text for role, text in last.items())
                     facts = {**state, **known[number]}
-                    yield (
-                        f"{run.id}#{number}",
-                        Observation(words, "", tuple(done.values()), shown, agent, facts),
-                        label == "deny",
-                    )
+                    turn = Observation(words, "", tuple(done.values()), shown, agent, facts)
+                    yield f"{run.id}#{number}", turn, label == "deny"
                 if label != "deny":
                     done[number] = shown
                 waiting |= {None: (number, shown), call_id: (number, shown)}

@@ -75,21 +75,17 @@ def summary(
     """
     bearing = sentences.open_on(readings)
     kept = {entry.contract.tool: entry for entry in guarded}
-    fates = (
-        (tool, _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox))
-        for tool in toolbox.tools
-    )
-    tools = tuple(
-        replace(fate, fate="blocked", allows="never", denies="can", needs=(), unfit=why)
-        if (why := uncallable(tool))
-        else fate
-        for tool, fate in fates
-    )
+    tools = []
+    for tool in toolbox.tools:
+        fate = _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox)
+        if why := uncallable(tool):
+            fate = replace(fate, fate="blocked", allows="never", denies="can", needs=(), unfit=why)
+        tools.append(fate)
     outside = len(residual.unguarded(toolbox, refined))
     read, stayed = len(extracted.rules), len(refined.rules)
     counts = {"read": read, "refined": stayed, "in guards": stayed - outside, "in no guard": outside}
     titles = sentences.titles((one.text, one.headings) for one in readings)
-    return Summary(policy, model, sentences.counted(readings), counts, tools, titles)
+    return Summary(policy, model, sentences.counted(readings), counts, tuple(tools), titles)
 
 
 def parameters(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> list[dict[str, object]]:
@@ -119,13 +115,10 @@ def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     proved = sum(t["grade"] == "proved" for t in ruled)
     bounded = sum(str(t["grade"]).startswith("bounded") for t in ruled)
     alone = "; rules and code are one grammar's reading" * (proved > 0 and found["model"] == "offline")
+    placed = f"{rules['in guards']} in guards, {rules['in no guard']} in no guard"
     rows = [
         ("sentences", classes(found["sentences"], found.get("titles", 0))),
-        (
-            "rules",
-            f"{rules['read']} read, {rules['refined']} after refinement: "
-            f"{rules['in guards']} in guards, {rules['in no guard']} in no guard",
-        ),
+        ("rules", f"{rules['read']} read, {rules['refined']} after refinement: {placed}"),
         ("tools", f"{len(tools)}: {fates}"),
         ("proved", f"{proved} of {len(ruled)} tools with rules, no open sentence bearing on them{alone}"),
         ("can never allow", _names(tools, "allows", "never")),
@@ -182,7 +175,7 @@ def reach(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Allow
 
     possible, deniable = _found(everything, domains, True), _found(everything, domains, False)
     exact = wanted.exact >= domains.keys()
-    denies: Denies = _word(deniable, exact)
+    denies: Denies = "can" if deniable else "never" if deniable is False and exact else "not settled"
     if possible is not True:
         return ("never" if possible is False and exact else "not settled"), denies, ()
     alone = _found(certain, known, True)
@@ -235,12 +228,6 @@ def _found(run: Callable[..., object], over: Mapping[str, Sequence[object]], wan
         return any(bool(answer[0]) is wanted for _, answer in sandbox.completions(run, {}, over, limit=MOST))
     except sandbox.TooMany:
         return None
-
-
-def _word(found: bool | None, exact: bool) -> Denies:
-    if found:
-        return "can"
-    return "never" if found is False and exact else "not settled"
 
 
 def _needed(

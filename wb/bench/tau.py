@@ -272,11 +272,8 @@ def replay(began: Service, run: Run) -> Iterator[Replayed]:
 def with_state(began: Service, run: Run) -> Run:
     """The run with the state before each call that changes records, and the lookups of it."""
     changing = began.changing
-    states = {
-        id(one.event): State(one.before.observable(one.event.what.call, BEFORE))
-        for one in replay(began, run)
-        if one.tool in changing
-    }
+    done = [one for one in replay(began, run) if one.tool in changing]
+    states = {id(one.event): State(one.before.observable(one.event.what.call, BEFORE)) for one in done}
     events: list[Event] = []
     for event in run.events:
         if state := states.get(id(event)):
@@ -322,13 +319,9 @@ def read(folder: str | Path) -> Checkout:
     home = Path(folder) / HOME
     tools = [_schema(path) for path in sorted((home / "tools").glob("[!_]*.py"))]
     recorded = [run for path in sorted((Path(folder) / RECORDED).glob("*-airline.json")) for run in _trajectories(path)]
-    return Checkout(
-        _text(home / "wiki.md"),
-        tuple(tools),
-        database(home / "data", _airports(home / "tools" / "list_all_airports.py")),
-        tuple(_tasks(home / "tasks_test.py")),
-        tuple(recorded),
-    )
+    policy, airports = _text(home / "wiki.md"), _airports(home / "tools" / "list_all_airports.py")
+    began, tasks = database(home / "data", airports), tuple(_tasks(home / "tasks_test.py"))
+    return Checkout(policy, tuple(tools), began, tasks, tuple(recorded))
 
 
 def database(folder: str | Path, airports: Mapping[str, str] | None = None) -> Service:

@@ -62,25 +62,18 @@ class Extraction(NamedTuple):
 def extracted(turns: Sequence[Mention], llm: LLM) -> list[Extraction]:
     """What each turn tells of its tool's arguments (prompt `extract_arguments`), in order: a query for each that has
     parameters.  A reply that fails, or says a thing twice, tells nothing."""
-    asked = [turn for turn in turns if turn.tool.arguments]
-    replies = iter(
-        llm.ask_all(
-            "extract_arguments",
-            Arguments,
-            [
-                {
-                    "tool": turn.tool.name,
-                    "description": turn.tool.description,
-                    "parameters": {one.name: dict(one.schema) for one in turn.tool.arguments},
-                    "target_action": turn.target_action,
-                    "agent_output": turn.agent_output,
-                }
-                for turn in asked
-            ],
-        )
-        if asked
-        else ()
-    )
+    batch = [
+        {
+            "tool": turn.tool.name,
+            "description": turn.tool.description,
+            "parameters": {one.name: dict(one.schema) for one in turn.tool.arguments},
+            "target_action": turn.target_action,
+            "agent_output": turn.agent_output,
+        }
+        for turn in turns
+        if turn.tool.arguments
+    ]
+    replies = iter(llm.ask_all("extract_arguments", Arguments, batch) if batch else ())
     return [
         _extraction(turn, next(replies), llm.engine.name) if turn.tool.arguments else Extraction() for turn in turns
     ]

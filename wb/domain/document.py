@@ -487,9 +487,7 @@ class _Reader:
 
 def _split_enumerated(piece: Piece) -> list[Piece]:
     """One piece a line that opens with an enumerator; a block without them stays whole."""
-    starts = [0]
-    for newline in re.finditer("\n", piece.content):
-        if _ENUMERATOR.match(piece.content, newline.end()):
-            starts.append(newline.end())
+    lines = (newline.end() for newline in re.finditer("\n", piece.content))
+    starts = [0, *(at for at in lines if _ENUMERATOR.match(piece.content, at))]
     ends = [*(s - 1 for s in starts[1:]), len(piece.content)]
     return [piece.part(start, end) for start, end in zip(starts, ends, strict=True) if end > start]

@@ -67,15 +67,8 @@ def parser(converted: bool, fences: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt, rules_block
 
     ends = ["paragraph", "reference", "blockquote", "list"]
-    rules = {
-        "table": ends[:2],
-        "fence": ends,
-        "hr": ends,
-        "reference": [],
-        "heading": ends[:3],
-        "lheading": [],
-        "paragraph": [],
-    }
+    rules = {"table": ends[:2], "fence": ends, "hr": ends, "heading": ends[:3]}
+    rules |= {name: [] for name in ("reference", "lheading", "paragraph")}
     made = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).enable("table").disable(["code", "html_block", "inline"])
     for name, ended in rules.items():
         made.block.ruler.at(name, _noted(name, getattr(rules_block, name)), {"alt": ended})
@@ -561,10 +554,8 @@ class _Page(HTMLParser):
         return " " * sum(map(len, self.lists))
 
     def _end_table(self) -> None:
-        cells, self.rows = (
-            [[" ".join(cell).replace("|", "\\|") for cell in row] for row in self.rows or [] if row],
-            None,
-        )
+        cells = [[" ".join(cell).replace("|", "\\|") for cell in row] for row in self.rows or [] if row]
+        self.rows = None
         width = max(map(len, cells), default=0)
         rows = cells if self.titled else [[], *cells]
         lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in rows]

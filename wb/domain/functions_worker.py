@@ -60,14 +60,8 @@ def imported(where: str) -> ModuleType:
 
 def functions(module: ModuleType, name: str) -> list[Callable[..., Any]]:
     """The function of that name, or all that the module defines itself and shows."""
-    own = [
-        f
-        for shown, f in vars(module).items()
-        if inspect.isfunction(f)
-        and f.__module__ == module.__name__
-        and not shown.startswith("_")
-        and shown == f.__name__
-    ]
+    shown = [(name, f) for name, f in vars(module).items() if inspect.isfunction(f) and not name.startswith("_")]
+    own = [f for name, f in shown if f.__module__ == module.__name__ and name == f.__name__]
     if not name:
         if not own:
             raise Mistake("a module with functions of its own was required; got none")

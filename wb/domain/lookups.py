@@ -915,19 +915,8 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
     objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:
         objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments], wanted)}
-    return _Field(
-        one.name,
-        source,
-        source.kind,
-        arguments,
-        _naming(source.arguments, wanted),
-        path,
-        place,
-        otherwise,
-        one.type,
-        objects,
-        wanted,
-    )
+    told = arguments, _naming(source.arguments, wanted), path, place, otherwise
+    return _Field(one.name, source, source.kind, *told, one.type, objects, wanted)
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:

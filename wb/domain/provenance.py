@@ -231,11 +231,8 @@ class Provenance:
             self._trusted.update(trusted)
         else:
             self._lose(("directory",), f"more than {KEPT} values stand in directories")
-        found = (
-            []
-            if one.record is False or type(plain) is str
-            else [leaf for leaf in leaves if not (self._made.kept(leaf) or own.kept(leaf))]
-        )
+        tells = one.record is not False and type(plain) is not str
+        found = [leaf for leaf in leaves if tells and not (self._made.kept(leaf) or own.kept(leaf))]
         if len(self._records) + len(found) > KEPT:
             return self._lose(("record",), f"more than {KEPT} values stand in records")
         for leaf in found:

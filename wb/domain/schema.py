@@ -281,14 +281,8 @@ def _listed(schema: Any, root: Any, seen: tuple[str, ...]) -> _Listed:
     if not isinstance(schema, Mapping):
         return _Listed()
     named, patterns = (schema.get(key) if isinstance(schema.get(key), Mapping) else None for key in NAMED)
-    parts = [
-        _Listed(
-            frozenset(named or ()),
-            frozenset(patterns or ()),
-            named is not None,
-            any(schema.get(key, False) is not False for key in OTHERS),
-        )
-    ]
+    open_ = any(schema.get(key, False) is not False for key in OTHERS)
+    parts = [_Listed(frozenset(named or ()), frozenset(patterns or ()), named is not None, open_)]
     parts += [_listed(one, root, seen) for one in _beside(schema)]
     for key in WAYS:
         ways = [one for one in _list(schema.get(key)) if _object(one)]
@@ -305,12 +299,8 @@ def _listed(schema: Any, root: Any, seen: tuple[str, ...]) -> _Listed:
 
 def _joined(parts: Iterable[_Listed], whole: bool) -> _Listed:
     parts = tuple(parts)
-    return _Listed(
-        frozenset().union(*(part.names for part in parts)),
-        frozenset().union(*(part.patterns for part in parts)),
-        whole,
-        any(part.open for part in parts),
-    )
+    names, patterns = (frozenset().union(*(part[at] for part in parts)) for at in (0, 1))
+    return _Listed(names, patterns, whole, any(part.open for part in parts))
 
 
 def _beside(schema: Mapping[str, Any]) -> Iterator[Any]:

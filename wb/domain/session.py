@@ -29,6 +29,7 @@ from wb.domain.validation import Known, Refused, fitting
 
 AWAITED = 4  # calls whose results are waited for that a verdict can allow for, in 2 ** AWAITED worlds
 WRITTEN = 64  # verdicts whose record is kept as text
+LOGGED = ("decision", "reason", "violated", "quotes", "missing", "open", "grade")  # of a verdict
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
 Strategy = Literal["halt and replan", "replan", "halt", "block", "terminate"]
@@ -757,20 +758,9 @@ class Session:
         key = (tool, id(verdict))
         kept = self._written.get(key)
         if kept is None:
-            row = {
-                "tool": tool,
-                "decision": verdict.decision,
-                "reason": verdict.reason,
-                "violated": verdict.violated,
-                "quotes": verdict.quotes,
-                "missing": verdict.missing,
-                "open": verdict.open,
-                "grade": verdict.grade,
-                "guard": self.judge.name,
-                "evidence": self.judge.evidence(tool),
-                "trusted": self.judge.trusted(tool),
-                **({"observed": True} if self.observe else {}),
-            }
+            row = {"tool": tool} | {name: getattr(verdict, name) for name in LOGGED}
+            row |= {"guard": self.judge.name, "evidence": self.judge.evidence(tool)}
+            row |= {"trusted": self.judge.trusted(tool)} | ({"observed": True} if self.observe else {})
             if len(self._written) >= WRITTEN:
                 self._written.clear()
             kept = self._written[key] = STRICT(row)[1:-1], verdict  # which is held, so that its id stays its own

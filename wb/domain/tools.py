@@ -470,38 +470,19 @@ def _tool(row: object, where: str) -> Tool:
     if hint is not None and read.mutating is hint:
         raise ToolError(f"{where}: 'mutating' and 'readOnlyHint' must not both be {json.dumps(hint)}: leave one out")
     parameters = read.parameters or _Parameters()
-    arguments = tuple(
-        _field(
-            _read(_State, {**schema, "name": name}, f"{where}.{name}"),
-            schema,
-            f"{where}.{name}",
-            name in parameters.required,
-        )
-        for name, schema in parameters.properties.items()
-    )
-    return Tool(
-        read.name,
-        read.description or "",
-        arguments,
-        tuple(map(str, read.keywords)),
-        tuple(map(str, read.examples)),
-        read.mutating if hint is None else not hint,
-        Schema(row[schemas[0]]) if schemas and row[schemas[0]] is not None else Schema(),
-        read.atomic,
-    )
+    arguments = []
+    for name, told in parameters.properties.items():
+        at = f"{where}.{name}"
+        arguments.append(_field(_read(_State, {**told, "name": name}, at), told, at, name in parameters.required))
+    words = tuple(map(str, read.keywords)), tuple(map(str, read.examples))
+    mutating = read.mutating if hint is None else not hint
+    whole = Schema(row[schemas[0]]) if schemas and row[schemas[0]] is not None else Schema()
+    return Tool(read.name, read.description or "", tuple(arguments), *words, mutating, whole, read.atomic)
 
 
 def _field(read: _State, row: Mapping[str, object], where: str, required: bool = False) -> Field:
-    values = tuple(str(value) for value in read.enum if value is not None)
-    return Field(
-        read.name,
-        _type(read, where),
-        read.description or "",
-        values,
-        tuple(map(str, read.keywords)),
-        required,
-        Schema(row),
-    )
+    values, keywords = tuple(str(one) for one in read.enum if one is not None), tuple(map(str, read.keywords))
+    return Field(read.name, _type(read, where), read.description or "", values, keywords, required, Schema(row))
 
 
 _ARGUMENTS = {"arguments", "args", "argument", "params", "parameter", "properties", "inputs", "input", "schema"}
@@ -599,11 +580,10 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
     given_by = tuple(row.get("given_by", ()))
     path = None
     if "path" in row:
-        path = _cel(f"call.{row['path']}", f"{where}.path", "a path in the result, such as level,")
+        like = "a path in the result, such as level,"
+        path = _cel(f"call.{row['path']}", f"{where}.path", like)
         if not isinstance(path, facts.Path):
-            raise ToolError(
-                f"{where}.path: a path in the result, such as level, was required; got {_shape(row['path'])}"
-            )
+            raise ToolError(f"{where}.path: {like} was required; got {_shape(row['path'])}")
     if kind == "done" and path is None:
         raise ToolError(f"{where}.path: an argument of {of} was required; got none")
     if kind == "done" and (mistakes := given.type(path, named[of])[1]):
@@ -908,11 +888,8 @@ def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:
         return model.model_validate_json(json.dumps(row))
     except pydantic.ValidationError as error:
         problem = error.errors(include_url=False)[0]
-    place = [
-        str(part)
-        for part in problem["loc"]
-        if not str(part).startswith(("constrained-", "str", "int", "float", "bool", "tuple["))
-    ]
+    kinds = ("constrained-", "str", "int", "float", "bool", "tuple[")  # what pydantic names in a place beside keys
+    place = [str(part) for part in problem["loc"] if not str(part).startswith(kinds)]
     if problem["type"] == "missing" or place in (["name"], []):
         raise ToolError(f"{where}: an object with a 'name' of letters, digits and _ was required; got {_shape(row)}")
     if place[-1] == "[key]":

@@ -214,12 +214,8 @@ class _Names:
     def __init__(self, tool: Tool, ruleset: RuleSet, state: tuple[Field, ...]) -> None:
         self.tool, self.ruleset = tool, ruleset
         self.schemas = {"state": schemas(state), tool.name: schemas(tool.arguments)}
-        self.said = {
-            (owner, one.name): one.description
-            for owner, fields in (("state", state), (tool.name, tool.arguments))
-            for one in fields
-            if one.description
-        }
+        owned = [("state", one) for one in state] + [(tool.name, one) for one in tool.arguments]
+        self.said = {(owner, one.name): one.description for owner, one in owned if one.description}
         self.parameters: dict[object, Parameter] = {}
 
     def expression(self, formula: Formula) -> str:
@@ -274,17 +270,10 @@ class _Names:
         named = [term for name in f.atoms(formula) for term in f.Atom(name).objects if "." in term]
         same = ", ".join(dict.fromkeys(term.partition(".")[2] for term in named))
         every = ", ".join(f.variables(formula))
-        return self._parameter(
-            formula,
-            slug(formula),
-            "bool",
-            over(formula)
-            + (f", for the same {same}" if same else "")
-            + (f", for every {every}" if every else "")
-            + f": {'; '.join(p.description for p in met if p.description)}",
-            past=formula,
-            words=tuple(dict.fromkeys(w for p in met for w in p.keywords)),
-        )
+        about = over(formula) + (f", for the same {same}" if same else "") + (f", for every {every}" if every else "")
+        about += f": {'; '.join(p.description for p in met if p.description)}"
+        words = tuple(dict.fromkeys(w for p in met for w in p.keywords))
+        return self._parameter(formula, slug(formula), "bool", about, past=formula, words=words)
 
     def _of_all(self, formula: Formula) -> str:
         """What must hold of all objects: the parts that share a variable are one parameter, the others stand apart."""
@@ -306,15 +295,8 @@ class _Names:
         test = predicate.test
         if test is not None and not self._told(test, predicate):
             return self._fact(test, predicate)
-        return self._parameter(
-            predicate.name,
-            predicate.name,
-            "bool",
-            predicate.description,
-            fact=predicate.name,
-            test=test,
-            words=predicate.keywords,
-        )
+        name, words = predicate.name, predicate.keywords
+        return self._parameter(name, name, "bool", predicate.description, fact=name, test=test, words=words)
 
     def _told(self, test: Fact, predicate: Predicate) -> bool:
         """Whether a test is one truth to the guard: nothing in it is compared by the proved code."""
@@ -412,13 +394,11 @@ class _Names:
             case Function("timestamp" | "duration", (Scalar(str()),)):
                 return str(loops.nanoseconds(node))
             case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(node, predicate):
-                return f"{self._value(left, kind, predicate)} {op} {self._value_right(right, kind, predicate)}"
+                one, other = (self._value(side, kind, predicate) for side in (left, right))
+                inner = isinstance(right, Arithmetic) or other.startswith("-")
+                return f"{one} {op} {f'({other})' if inner else other}"
             case _:
                 return self._measured(node, kind, predicate)
-
-    def _value_right(self, node: Node, kind: Type, predicate: Predicate) -> str:
-        text = self._value(node, kind, predicate)
-        return f"({text})" if isinstance(node, Arithmetic) or text.startswith("-") else text
 
     def _whole(self, node: Arithmetic, predicate: Predicate) -> bool:
         """Whether both sides are whole numbers for certain."""
@@ -432,30 +412,16 @@ class _Names:
         if isinstance(path, Path) and len(path.names) == 2 and IDENTIFIER.fullmatch(path.names[1]):
             owner, field = self._owner(path, predicate), path.names[1]
             name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
-            return self._parameter(
-                (owner, field, measure, kind),
-                f"count_{name}" if measure == "count" else name,
-                kind,
-                ": ".join((f"{measure} of {owner}.{field}", *filter(None, [self.said.get((owner, field))]))),
-                field=f"{owner}.{field}",
-                measure=measure,
-                loose=loose,
-                **self._declared(node, predicate, self.schemas.get(owner, {}).get(field, {})),
-            )
+            name = f"count_{name}" if measure == "count" else name
+            about = ": ".join((f"{measure} of {owner}.{field}", *filter(None, [self.said.get((owner, field))])))
+            filled = {"field": f"{owner}.{field}", "measure": measure, "loose": loose}
+            filled |= self._declared(node, predicate, self.schemas.get(owner, {}).get(field, {}))
+            return self._parameter((owner, field, measure, kind), name, kind, about, **filled)
         owners = [self._owner(path, predicate) for path in facts.paths(node)]
         tool = next((owner for owner in owners if owner != "state"), "")
         unit = " in nanoseconds" if self._kind(node, predicate) in ("timestamp", "duration") else ""
-        return self._parameter(
-            (tool, node, kind),
-            named(node),
-            kind,
-            f"{cel.render(node)}{unit}",
-            term=node,
-            tool=tool,
-            measure=measure,
-            loose=loose,
-            **self._declared(node, predicate),
-        )
+        filled = {"term": node, "tool": tool, "measure": measure, "loose": loose} | self._declared(node, predicate)
+        return self._parameter((tool, node, kind), named(node), kind, f"{cel.render(node)}{unit}", **filled)
 
     def _declared(self, node: Node, predicate: Predicate, schema: Mapping[str, object] = MappingProxyType({})) -> dict:
         """The values that are declared of a node, and the bounds of whole numbers."""

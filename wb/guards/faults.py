@@ -224,8 +224,9 @@ def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator
     match node:
         case ast.Compare(ops=[op]) if type(op) in FLIPS:
             yield "comparison", ast.Compare(node.left, [FLIPS[type(op)]()], node.comparators)
-            for delta in (1, -1) if _number(node.comparators[0]) else ():
-                yield "constant", ast.Compare(node.left, node.ops, [ast.Constant(node.comparators[0].value + delta)])
+            limit = getattr(node.comparators[0], "value", None)
+            for delta in (1, -1) if type(limit) is int else ():
+                yield "constant", ast.Compare(node.left, node.ops, [ast.Constant(limit + delta)])
         case ast.If(test=test):
             yield "negation", ast.If(ast.UnaryOp(ast.Not(), test), node.body, node.orelse)
             yield "dropped rule", None
@@ -242,10 +243,6 @@ def _inside(source: str) -> bool:
         return bool(sandbox.check(source))
     except sandbox.UnsafeSource:
         return False
-
-
-def _number(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _alike(name: str, function: ast.FunctionDef) -> list[str]:

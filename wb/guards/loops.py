@@ -123,11 +123,7 @@ class Computed:
 
 
 def computed(
-    name: str,
-    node: Node,
-    kind: Type,
-    schemas: tuple[types.Schemas, types.Schemas],
-    taken: Mapping[str, Input | None],
+    name: str, node: Node, kind: Type, schemas: tuple[types.Schemas, types.Schemas], taken: Mapping[str, Input | None]
 ) -> Computed | None:
     """What fills the parameter of that name with what the node comes to; None where no list has a loop in it.
 
@@ -154,17 +150,10 @@ def computed(
             f"    return {found.code}",
         ]
         sources[function] = "\n".join(lines) + "\n"
-    inputs = {one.name: one for one in writer.inputs.values()}
-    return Computed(
-        function,
-        tuple(inputs[one] for one in listed),
-        found.meant,
-        tuple(sources.values()),
-        tuple(outer.alike),
-        tuple(outer.filled),
-        writer.added,
-        facts.items(node),
-    )
+    known = {one.name: one for one in writer.inputs.values()}
+    inputs, written = tuple(known[one] for one in listed), tuple(sources.values())
+    needed = tuple(outer.alike), tuple(outer.filled)
+    return Computed(function, inputs, found.meant, written, *needed, writer.added, facts.items(node))
 
 
 def program(sources: Sequence[str], function: str) -> Callable[..., Argument]:

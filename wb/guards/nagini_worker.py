@@ -83,11 +83,8 @@ def _verify(service: object, source: str) -> dict[str, object]:
             result = service.verify(str(path), counterexample=True).to_dict()
         except Exception as error:  # the one broad catch: a foreign verifier's bug becomes a value, not an exit
             return {"crash": f"{type(error).__name__}: {error}"[:500]}
-    return {
-        "success": result["success"],
-        "translated": not result["translationFailed"],
-        "diagnostics": result["diagnostics"],
-    }
+    told = {name: result[name] for name in ("success", "diagnostics")}
+    return told | {"translated": not result["translationFailed"]}
 
 
 def _say(answers: TextIO, message: dict[str, object]) -> None:

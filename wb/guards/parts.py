@@ -78,14 +78,8 @@ def _part(name: str, group: Sequence[Account], texts: Mapping[str, str]) -> Part
     waiting = [one for one in group if one.cls == "open"]
     said = tuple(" ".join(one.text.split()) for one in group)
     why = f"open: {'; '.join(dict.fromkeys(one.reason for one in waiting))}" if waiting else UNJUDGED
-    return Part(
-        name or _name(said[0]),
-        said,
-        tuple(rule for rule in texts if rule in named),
-        tuple(one.id for one in waiting),
-        "stub" if waiting else "error",
-        why,
-    )
+    rules, open_ = tuple(rule for rule in texts if rule in named), tuple(one.id for one in waiting)
+    return Part(name or _name(said[0]), said, rules, open_, "stub" if waiting else "error", why)
 
 
 def _name(text: str) -> str:

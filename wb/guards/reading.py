@@ -493,12 +493,8 @@ def kept_apart(
         asked = [contract for contract in required if contract.tool not in confirmed]
         written = write(asked, sentences, toolbox, other, assumed) if asked else ()
         confirmed |= {one.contract.tool for one in checked(written, TESTED) if agrees(one)}
-    return tuple(
-        replace(draft, findings=(*draft.findings, f"{APART} {_in_words(apart[tool])}"))
-        if (tool := draft.contract.tool) in apart and tool not in confirmed
-        else draft
-        for draft in drafts
-    )
+    found = {tool: (f"{APART} {_in_words(shown)}",) for tool, shown in apart.items() if tool not in confirmed}
+    return tuple(replace(one, findings=(*one.findings, *found.get(one.contract.tool, ()))) for one in drafts)
 
 
 def disagreement(draft: Draft) -> Complaint | None:

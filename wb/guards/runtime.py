@@ -52,10 +52,8 @@ POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 DISPUTED = "its author disputes what is asked:"  # how the reason of a guard begins whose author disagrees
 UNSETTLED = "a person has to decide:"  # how the reason of a guard begins against which something was found
-KINDS = (
-    *("proved", "proved in part", "bounded", "bounded in part", "tested", "tested in part"),
-    *("error", "no rule", "free"),
-)
+WORTH = ("proved", "bounded", "tested")
+KINDS = (*(f"{grade}{part}" for grade in WORTH for part in ("", " in part")), "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
 ACCEPTED: dict[str, frozenset[Grade]] = {
@@ -94,7 +92,7 @@ def claim(grade: str, rules: int, open: int, items: Iterable[Part] = (), unsettl
     *no rule* where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says,
     such as *error*.
     """
-    if grade not in ("proved", "bounded", "tested"):
+    if grade not in WORTH:
         return grade
     if not rules:
         return "no rule" if open or unsettled else "free"
@@ -398,24 +396,13 @@ class Loaded:
     `program` is None where the guard may not run, with the `reason`.
     """
 
-    def __init__(
-        self,
-        entry: Guarded,
-        reason: str,
-        ruleset: RuleSet,
-        values: DeclaredValues,
-        waiting: int = 0,
-    ) -> None:
+    def __init__(self, entry: Guarded, reason: str, ruleset: RuleSet, values: DeclaredValues, waiting: int = 0) -> None:
         self.entry, self.reason, contract = entry, reason, entry.contract
         self.program: Program | None = None
         self.grade = claimed(entry, waiting)
         self.evidence = digest(entry.source)
-        before = {name for p in contract.parameters if p.past is not None for name in atoms(p.past)}
-        looked = [
-            p.name
-            for p in ruleset.predicates
-            if p.kind == "state" and p.name in {name.partition("(")[0] for name in before}
-        ]
+        before = {atom.partition("(")[0] for p in contract.parameters if p.past is not None for atom in atoms(p.past)}
+        looked = [p.name for p in ruleset.predicates if p.kind == "state" and p.name in before]
         self.trusted = tuple(dict.fromkeys([*(said for one in contract.trusted for said in one.trusts), *looked]))
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}

@@ -191,16 +191,11 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
     met: dict[str, set[Argument]] = {name: set() for name in types}
     for node in (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare)):
         sides = [node.left, *node.comparators]
-        constants = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
-        negative = {
-            -c.operand.value
-            for s in sides
-            for c in ast.walk(s)
-            if isinstance(c, ast.UnaryOp)
-            and isinstance(c.op, ast.USub)
-            and type(getattr(c.operand, "value", None)) is int
-        }
-        names = {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met)
+        parts = [part for side in sides for part in ast.walk(side)]
+        constants = {part.value for part in parts if isinstance(part, ast.Constant)}
+        turned = [part.operand for part in parts if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)]
+        negative = {-one.value for one in turned if type(getattr(one, "value", None)) is int}
+        names = {part.id for part in parts if isinstance(part, ast.Name)} & set(met)
         shared: set[Argument] = {0, OTHER} if len(names) > 1 else set()
         if any(isinstance(op, ORDERS) for op in node.ops):
             shared |= {"", *(one + OTHER for one in constants if isinstance(one, str))}
@@ -519,13 +514,9 @@ def _one_type(parts: Sequence[ast.expr], types: Mapping[str, str]) -> str:
 
 def _refused(node: ast.AST, required: str, got: str = "") -> UnsafeSource:
     """What to raise for a node outside the language; without `got`, its kind and its text are told."""
-    got = got or f"{_kind(node)} {text(node).strip()!r:.100}"
+    kind = type(getattr(node, "op", node)).__name__  # an operator says more than the operation
+    got = got or f"{kind} {text(node).strip()!r:.100}"
     return UnsafeSource(f"line {getattr(node, 'lineno', '?')}: {required} required; got {got}")
-
-
-def _kind(node: ast.AST) -> str:
-    """What a person calls the node: an operator says more than the operation."""
-    return type(getattr(node, "op", node)).__name__
 
 
 def _domain(kind: str, met: set[Argument]) -> tuple[Argument, ...]:

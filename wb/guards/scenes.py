@@ -771,15 +771,10 @@ def held(
     entries = [guarded(draft) for draft in drafts]
     candidates = Tested(CallGuard("candidates", ruleset, tuple(entries), ACCEPTED, toolbox), open=open)
     accepted = {entry.contract.tool for entry in entries if entry.grade in ACCEPTED}
-    failed: dict[str, list[str]] = {}
+    failed: dict[str, dict[str, None]] = {}
     for test in wrong(candidates, [one for one in found if one.tool in accepted]):
-        failed.setdefault(test.tool, []).append(f"its code fails a test of “{test.sentences[0]}”")
-    return tuple(
-        replace(draft, findings=tuple(dict.fromkeys(failed[draft.contract.tool])))
-        if draft.contract.tool in failed and not draft.findings
-        else draft
-        for draft in drafts
-    )
+        failed.setdefault(test.tool, {})[f"its code fails a test of “{test.sentences[0]}”"] = None
+    return tuple(replace(one, findings=one.findings or tuple(failed.get(one.contract.tool, ()))) for one in drafts)
 
 
 def discerning(found: Sequence[Test], toolbox: Toolbox) -> tuple[Test, ...]:

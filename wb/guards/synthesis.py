@@ -219,11 +219,8 @@ def _broken(guard: tuple[Contract, str], found: Difference | TrialFailed | None,
     if found is None:
         return None
     broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
-    required = (
-        f"deny was required (violation of {', '.join(broken)})"
-        if broken
-        else "allow was required (no rule is violated)"
-    )
+    denied = f"deny was required (violation of {', '.join(broken)})"
+    required = denied if broken else "allow was required (no rule is violated)"
     texts = [f"“{item.text}” ({item.rule})" for item in contract.items if item.rule in broken]
     values = ", ".join(f"{name}={value!r}" for name, value in found.arguments.items())
     where = "; ".join(filter(None, (*texts, branches.taken(source, found.arguments), f"with {values}")))
@@ -241,27 +238,19 @@ def _failed(cases: Sequence[Example], answers: Sequence[Answered | str] | TrialF
         return (Complaint("tests", "an answer to each example was required; the tests did not end", said=str(answers)),)
     if not cases:
         return (Complaint("tests", "an example at least was required; the contract is too large to give one"),)
-    return tuple(
-        Complaint(
-            "tests",
-            f"{'allow' if e.allowed else 'deny'} was required ({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}",
-            e.arguments,
-            e.allowed,
-        )
-        for e, got in examples.wrong(cases, answers)
-    )
+    found = []
+    for e, got in examples.wrong(cases, answers):
+        of = f"{e.kind}{' of ' + e.rule if e.rule else ''}"
+        required = f"{'allow' if e.allowed else 'deny'} was required ({of}); got {got}"
+        found.append(Complaint("tests", required, e.arguments, e.allowed))
+    return tuple(found)
 
 
 def living(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
     """The branches of each guard that no call takes (`branches`)."""
     required = "branches that some call takes were required; got"
-    return [
-        tuple(
-            Complaint(BRANCHES, f"{required} {said}")
-            for said in branches.dead(one.source, examples.points(one.contract, one.source))
-        )
-        for one in drafts
-    ]
+    found = [branches.dead(one.source, examples.points(one.contract, one.source)) for one in drafts]
+    return [tuple(Complaint(BRANCHES, f"{required} {said}") for said in dead) for dead in found]
 
 
 def guarded(draft: Draft) -> Guarded:
@@ -457,24 +446,13 @@ def _told(
     contract: Contract, sentences: Mapping[str, Sequence[Clause]], assumed: Assumed = NOTHING
 ) -> dict[str, object]:
     more = {"assumptions": list(assumed[contract.tool])} if assumed.get(contract.tool) else {}
+    lists = ("headings", "context", "definitions")
     rows = [
-        {
-            "id": c.id,
-            "text": c.said,
-            "headings": list(c.headings),
-            "context": list(c.context),
-            "definitions": list(c.definitions),
-            "scope": c.scope,
-            **more,
-        }
+        {"id": c.id, "text": c.said} | {name: list(getattr(c, name)) for name in lists} | {"scope": c.scope, **more}
         for c in sentences.get(contract.tool, ())
     ]
     own = rest(contract)
-    return {
-        "signature": own.signature,
-        "parameters": [_parameter(p) for p in own.parameters],
-        "sentences": rows,
-    }
+    return {"signature": own.signature, "parameters": [_parameter(p) for p in own.parameters], "sentences": rows}
 
 
 def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]], assumed: Assumed) -> dict[str, object]:

@@ -128,9 +128,8 @@ def _run(rows: Sequence[Mapping[str, object]]) -> tuple[list[list], str]:
         output, code = _output(COMMAND, folder, {"PYTHONPATH": str(ROOT)}, WAIT_S, text.encode())
     lines = output.split(b"\n")[:-1]  # a line without an end is no answer
     ended = f"did not end within {WAIT_S} s" if code is None else f"ended with code {code}"
-    return [json.loads(line) for line in lines[: len(rows)]], "" if len(lines) == len(
-        rows
-    ) else f"the process that tried it {ended}"
+    why = "" if len(lines) == len(rows) else f"the process that tried it {ended}"
+    return [json.loads(line) for line in lines[: len(rows)]], why
 
 
 def _output(

@@ -103,13 +103,9 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
     if told is not None and told.arguments:
         return (replace(told, said=_said(proof_)),)
     refused = "; ".join(f.message for f in proof_.findings) if proof_.status == "rejected" else ""
-    return (
-        Complaint(
-            PROOF,
-            f"not proved{': ' * bool(refused)}{refused}; no values that break the rules were found by running the code",
-            said=_said(proof_) + ("" if told is None else f"; {told.message}"),
-        ),
-    )
+    nothing = "no values that break the rules were found by running the code"
+    said = _said(proof_) + ("" if told is None else f"; {told.message}")
+    return (Complaint(PROOF, f"not proved{': ' * bool(refused)}{refused}; {nothing}", said=said),)
 
 
 def replayed(contract: Contract, source: str, proof_: Proof) -> Complaint | None:

@@ -443,13 +443,8 @@ def with_results(version: Version) -> dict[str, object]:
     """
     results = version.read(RESULTS) if RESULTS in version.digests else None
     methods = {"methods": results["methods"]} if isinstance(results, dict) and "methods" in results else {}
-    return {
-        "stage": version.stage,
-        "key": version.key,
-        **methods,
-        "manifest": dict(version.manifest),
-        "results": results,
-    }
+    head = {"stage": version.stage, "key": version.key, **methods}
+    return head | {"manifest": dict(version.manifest), "results": results}
 
 
 def _changed(kind: str, old: Manifest, new: Manifest, suffix: str | None = None) -> Iterator[str]:

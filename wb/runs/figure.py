@@ -184,12 +184,8 @@ class Figure:
         if self.level is not None and self.series:
             made.add_hline(y=self.level, line={"color": GREY, "dash": "dot"})
         lines = "".join(f"<br><span style='font-size:11px'>{_escaped(line)}</span>" for line in self._notes)
-        made.update_layout(
-            title={"text": f"{_escaped(self.title)}{lines}", **TOP},
-            template="plotly_white",
-            height=self._height,
-            showlegend=True,
-        )
+        title = {"text": f"{_escaped(self.title)}{lines}", **TOP}
+        made.update_layout(title=title, template="plotly_white", height=self._height, showlegend=True)
         top = 1 + 24 / max(self.height - 130, 1) if self.x.slanted else None  # slanted labels leave no room below
         legend = {"orientation": "h", "y": top or -64 / (self.height - 130)}
         made.update_layout(margin={"l": 70, "r": 20, "t": 70 + LINE * len(self._notes), "b": 60}, legend=legend)

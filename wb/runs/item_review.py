@@ -75,12 +75,8 @@ def look(desk: Desk) -> Look:
     exact = edits.applied(found, fresh, desk.policy)
     done = edits.applied(exact.items, exact.left, desk.policy, renamed=True)
     gone = edits.stale(done.left, desk.policy)
-    return Look(
-        stamp,
-        every,
-        tuple(items.informed(one, desk.accounts) if one.by == "person" else one for one in done.items),
-        (*desk.made.stale, *gone),
-    )
+    told = tuple(items.informed(one, desk.accounts) if one.by == "person" else one for one in done.items)
+    return Look(stamp, every, told, (*desk.made.stale, *gone))
 
 
 def tools(desk: Desk, seen: Look) -> list[dict[str, object]]:

@@ -171,13 +171,8 @@ def _used(text: str, folder: str) -> frozenset[str]:
 def _asked(text: str) -> set[str]:
     """The literal names of prompts that a module asks."""
     calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
-    return {
-        call.args[0].value
-        for call in calls
-        if isinstance(call.args[0], ast.Constant)
-        and isinstance(call.args[0].value, str)
-        and getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS
-    }
+    asking = [call.args[0] for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS]
+    return {one.value for one in asking if isinstance(one, ast.Constant) and isinstance(one.value, str)}
 
 
 def _imported(tree: ast.Module) -> set[str]:

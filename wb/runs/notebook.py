@@ -225,12 +225,8 @@ def literals(text: str, path: Path) -> dict[str, object]:
 
 def _opening(code: tuple[str, ...], path: Path) -> ast.Call:
     """The one call `store.open(…)`, which must name the notebook's own stage."""
-    calls = [
-        node
-        for tree in trees(code)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "store.open"
-    ]
+    called = [node for tree in trees(code) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [call for call in called if ast.unparse(call.func) == "store.open"]
     if len(calls) != 1:
         raise NotebookError(f"{path.name}: one call store.open({path.stem!r}, …) was required; got {len(calls)}")
     name = calls[0].args[0].value if calls[0].args and isinstance(calls[0].args[0], ast.Constant) else None
@@ -254,13 +250,9 @@ def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
 def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str, ...] | None]:
     """The files taken from each stage read, where every use of the stage can be followed; else None."""
     nodes = [node for tree in trees(code) for node in ast.walk(tree)]
-    names = {
-        target.id
-        for node in nodes
-        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("store.open(")
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    given = [node for node in nodes if isinstance(node, ast.Assign)]
+    opened = [node for node in given if ast.unparse(node.value).startswith("store.open(")]
+    names = {target.id for node in opened for target in node.targets if isinstance(target, ast.Name)}
     uses = [n for n in nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     safe = [n for n in nodes if isinstance(n, ast.Attribute) and n.value in uses and n.attr in SAFE_USES]
     pairs = [pair for node in nodes if (pair := _pair(node, names)) and pair[0] in reads]
@@ -344,13 +336,7 @@ def execute(
 
 
 def _executed(
-    text: str,
-    path: Path,
-    output: Path,
-    parameters: Mapping[str, object],
-    manager: type,
-    busy: _Busy,
-    on_cell: OnCell,
+    text: str, path: Path, output: Path, parameters: Mapping[str, object], manager: type, busy: _Busy, on_cell: OnCell
 ) -> None:
     import nbformat
     from papermill import execute_notebook

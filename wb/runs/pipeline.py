@@ -256,14 +256,8 @@ def _made(here: Project, step: Planned, inputs: Inputs, upstream: Mapping[str, V
     try:
         done = _executed(here, step, upstream, place.folder, tell)
         sealed = _unless_changed(here, step, inputs, upstream, tell)
-        version = artifact.seal(
-            here,
-            place.folder,
-            sealed,
-            policy=store.described(source),
-            upstream={name: v.key for name, v in upstream.items()},
-            done=done,
-        )
+        keys, of = {name: version.key for name, version in upstream.items()}, store.described(source)
+        version = artifact.seal(here, place.folder, sealed, policy=of, upstream=keys, done=done)
     finally:
         shutil.rmtree(place.folder, ignore_errors=True)  # gone already where it was sealed
         place.lock.release()
@@ -275,11 +269,8 @@ def _executed(
     here: Project, step: Planned, upstream: Mapping[str, Version], folder: Path, tell: Tell
 ) -> Mapping[str, object]:
     """Run the notebook in a workplace; returns what it said at its finish."""
-    handover = {
-        "stage": step.stage,
-        "parameters": step.parameters,
-        "upstream": {name: str(v.folder) for name, v in upstream.items()},
-    }
+    folders = {name: str(version.folder) for name, version in upstream.items()}
+    handover = {"stage": step.stage, "parameters": step.parameters, "upstream": folders}
     write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
     path = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
     environment = {

@@ -16,10 +16,7 @@ if TYPE_CHECKING:  # not when a notebook is run: it has no terminal
     from rich.console import Console
 
 BAR = "<progress"  # the first of a line while its step goes on, and not when it is over
-COLOURS = {
-    **{"made": "green", "kept": "dim", "damaged": "red"},
-    **dict.fromkeys(("taken", "waiting", "changed"), "yellow"),
-}
+COLOURS = {"made": "green", "kept": "dim", "damaged": "red"} | dict.fromkeys(("taken", "waiting", "changed"), "yellow")
 PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
 QUIET_S = 3.0  # where nothing moves, a line says after this time that the work goes on
 
@@ -153,7 +150,7 @@ class Progress:
             self._say(f"{self.what}: {done} of {of}, {took:.0f} s", bar)
 
     def _say(self, text: str, bar: str) -> None:
-        if _shell() is None:
+        if not hasattr(shell(), "kernel"):
             return
         from IPython.display import display
 
@@ -166,7 +163,7 @@ class Progress:
 
 def line(text: str) -> None:
     """A line in the notebook that runs; outside a notebook, nothing."""
-    if _shell() is not None:
+    if hasattr(shell(), "kernel"):
         from IPython.display import display
 
         display({"text/plain": text, "text/html": html.escape(text)}, raw=True)
@@ -179,11 +176,6 @@ def going_on(outputs: Iterable[Mapping[str, object]]) -> str:
     return str(lines[-1]) if lines else ""
 
 
-def _shell() -> object | None:
-    """The notebook's shell, if this runs in one."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return shell if shell is not None and hasattr(shell, "kernel") else None
+def shell() -> object | None:
+    """The session's IPython, if this runs in one; that of a notebook has a `kernel`."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

@@ -184,10 +184,8 @@ def open(stage: str, *, parameters: Mapping[str, object], reads: tuple[str, ...]
     book = notebook.load(tracked) if tracked.is_file() else None
     _check(book, parameters)
     source = policy_of(here, parameters)
-    upstream = {
-        name: artifact.newest(here, name, policy=source and source.digest, model=parameters.get("model"))
-        for name in reads
-    }
+    of = {"policy": source and source.digest, "model": parameters.get("model")}
+    upstream = {name: artifact.newest(here, name, **of) for name in reads}
     artifact.sweep(here, stage)
     planned = of_notebook(here, book, parameters, upstream) if book else None
     place = artifact.workplace(here, stage)
@@ -335,11 +333,7 @@ def _is_parameters(cell: str, book: Notebook) -> bool:
 
 def _executed() -> tuple[str, ...]:
     """The cells that this session executed, in order; outside IPython, none."""
-    if "IPython" not in sys.modules:
-        return ()
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    shell = progress.shell()
     return tuple(shell.user_ns["In"]) if shell else ()
 
 
@@ -348,7 +342,7 @@ _failed: list[object] = []  # the cells of this session that did not end well si
 
 def _watch_cells() -> None:
     """Keep in mind which cells fail: IPython counts them as executed."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    shell = progress.shell()
     if shell is not None:
         shell.events.register("post_run_cell", lambda ran: None if ran.success else _failed.append(ran.info))
 
@@ -359,7 +353,7 @@ _watch_cells()
 def _hush() -> None:
     """Keep a finished notebook's kernel from logging a KeyboardInterrupt: whoever ends a kernel interrupts it first
     (jupyter_client does), and what is told then looks as if the notebook had been stopped."""
-    kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None) if "IPython" in sys.modules else None
+    kernel = getattr(progress.shell(), "kernel", None)
     if kernel is not None:
         kernel.log.addFilter(lambda record: not record.getMessage().startswith("KeyboardInterrupt caught in kernel"))
 
