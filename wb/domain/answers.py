@@ -152,17 +152,10 @@ def about(llm: LLM, examples: Callable[[Question], list[dict[str, object]]] = la
     def answer(question: Question) -> Answer:
         call = question.call
         wanted = {"calls": call.tool, "with": call.arguments} if call is not None else {}
-        found = llm.ask(
-            "answer_question",
-            Answered,
-            question=question.text,
-            type=question.type,
-            values=list(question.values),
-            of=list(question.of),
-            about=dict(question.about) or wanted,
-            conversation=list(_shown(question)),
-            examples=examples(question),
-        )
+        asked = {"question": question.text, "type": question.type, "values": list(question.values)}
+        asked |= {"of": list(question.of), "about": dict(question.about) or wanted}
+        happened = list(_shown(question))
+        found = llm.ask("answer_question", Answered, **asked, conversation=happened, examples=examples(question))
         if found.quotation and found.speaker not in question.of:
             who = f"words of {' or '.join(question.of)} were required; got some of {found.speaker!r}"
             return Answer(None, reason=who, by=llm.name)

@@ -74,9 +74,7 @@ def extracted(turns: Sequence[Mention], llm: LLM) -> list[Extraction]:
         if turn.tool.arguments
     ]
     replies = iter(llm.ask_all("extract_arguments", Arguments, batch) if batch else ())
-    return [
-        _extraction(turn, next(replies), llm.engine.name) if turn.tool.arguments else Extraction() for turn in turns
-    ]
+    return [_extraction(one, next(replies), llm.engine.name) if one.tool.arguments else Extraction() for one in turns]
 
 
 def _extraction(turn: Mention, reply: object, by: str) -> Extraction:

@@ -29,8 +29,7 @@ from wb.logic.wording import shortened
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|"
-    r"Sec|Art|Ch|Vol|pp?|"
-    r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|(?<!/)(?<!\d )\b[A-Z])\Z",
+    r"Sec|Art|Ch|Vol|pp?|no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|(?<!/)(?<!\d )\b[A-Z])\Z",
     re.I,
 )
 _SOFT = re.compile(r"\b(?:etc|a\.m|p\.m|U\.S|U\.K|E\.U|Inc|Ltd|Co|Corp|Jr|Sr|al)\Z", re.I)
@@ -203,9 +202,8 @@ def _parse(
     hide text, and with None the text is seen as it is."""
     limit("a text of at most {} characters was", LONGEST, len(text))
     front = None if converted else _FRONT_MATTER.match(text)
-    if front and not re.search(
-        r"[.!?][\"')]*[ \t\r]*$", front.group(), re.MULTILINE
-    ):  # sentences are read, wherever they stand
+    said = front and re.search(r"[.!?][\"')]*[ \t\r]*$", front.group(), re.MULTILINE)
+    if front and not said:  # sentences are read, wherever they stand
         known = (Skipped(0, front.end(), "front matter"),)
     base = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")  # as long as the text: places stay
     hidden = [part for part in known if part.reason.startswith(HIDDEN)]
@@ -262,20 +260,16 @@ def _bounded(text: str, sentences: tuple[Sentence, ...]) -> None:
         if size <= SENTENCE and total <= READ:
             continue
         line = f"line {text.count(chr(10), 0, sentence.start) + 1}"
+        beside = "with the titles, openings and cells it is read with,"
         if size > SENTENCE:
-            raise DocumentError(
-                f"{line}: a sentence of at most {SENTENCE:,} characters, with the titles, openings and cells it is "
-                f"read with, was required; got {size:,} from {shortened(sentence.text, 20)!r}: split it"
-            )
-        raise DocumentError(
-            f"{line}: sentences of at most {READ:,} characters, each with the titles, openings and cells it is "
-            "read with, were required; got more: shorten what is read again with each"
-        )
+            wanted = f"a sentence of at most {SENTENCE:,} characters, {beside} was required"
+            raise DocumentError(f"{line}: {wanted}; got {size:,} from {shortened(sentence.text, 20)!r}: split it")
+        wanted = f"sentences of at most {READ:,} characters, each {beside} were required"
+        raise DocumentError(f"{line}: {wanted}; got more: shorten what is read again with each")
 
 
 def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
     """The text of a file, and the spans of it that its format says are no part of the document."""
-
     if kind == "pdf":
         text, spans = extraction.of_pdf(path)
         return text, tuple(Skipped(*span) for span in spans)
@@ -302,11 +296,9 @@ def _all_read(text: str, reader: _Reader) -> None:
     """Refuse a text with words that nobody took: they stand deeper than the parser goes."""
     for begin, end in _gaps(text, sorted((part.start, part.end, "") for part in (*reader.sentences, *reader.skipped))):
         if not text[begin:end].isspace() and not _MARKUP.fullmatch(text, begin, end):
-            raise DocumentError(
-                f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
-                f"{DEEPEST // 2} deep were required; "
-                f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
-            )
+            line = f"line {text.count(chr(10), 0, begin) + 1}"
+            wanted = f"lists and quotations nested at most {DEEPEST // 2} deep were required"
+            raise DocumentError(f"{line}: {wanted}; got deeper ones before {text[begin : begin + 40]!r}: flatten them")
 
 
 def _account(text: str, sentences: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
@@ -419,11 +411,9 @@ class _Reader:
         elif not self.lists:
             self.legal = []
         content = piece.content.rstrip()
-        label = _LABEL.match(content)
-        if label and _NO_LABEL.search(label.group(1)):
-            label = None
-        name = label.group(1) if label else ""
-        if label:
+        label, name = _LABEL.match(content), ""
+        if label and not _NO_LABEL.search(label.group(1)):
+            name = label.group(1)
             self._leave(piece.part(0, label.end(1) + 1), "label")
             piece = piece.part(label.end())
         ends_open = _OPEN.search(content) is not None
@@ -456,9 +446,7 @@ class _Reader:
         header = [] if len(rows) == 1 else rows.pop(0)
         line = f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}"
         limit(f"{line}: a table of at most {{}} columns was", WIDEST, max(map(len, (header, *rows))))
-        self.skipped += [
-            Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content
-        ]
+        self.skipped += [Skipped(c.places[0], c.places[-1] + 1, "column title") for c in header if c.content]
         for cells in rows:
             titles = [*(cell.content for cell in header), *[""] * len(cells)]
             for i, piece in enumerate(cells):
@@ -469,10 +457,8 @@ class _Reader:
     def _cells(self, start: int, end: int) -> list[Piece]:
         """The cells of a table's line, also those for which it has no column."""
         pipes = [start + pipe.start() for pipe in _PIPE.finditer(self.text[start:end])]
-        cells = [
-            Piece.of(self.text, [(a, b)])
-            for a, b in zip([start, *(at + 1 for at in pipes)], [*pipes, end], strict=True)
-        ]
+        parts = zip([start, *(at + 1 for at in pipes)], [*pipes, end], strict=True)
+        cells = [Piece.of(self.text, [part]) for part in parts]
         first = 1 if not cells[0].content else 0
         return cells[first:-1] if len(cells) > first + 1 and not cells[-1].content else cells[first:]
 

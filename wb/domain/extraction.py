@@ -230,10 +230,8 @@ def _pages(path: Path) -> list[tuple[str, str]]:
         texts.append(tuple(map(_unicode, _drawn(page, number))))
         length += sum(map(len, texts[-1]))
         if length > 2_000_000 or time.monotonic() - began > PATIENCE:
-            raise DocumentError(
-                f"a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required; "
-                f"got more by page {number}: split it"
-            )
+            wanted = f"a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required"
+            raise DocumentError(f"{wanted}; got more by page {number}: split it")
     return texts
 
 

@@ -70,15 +70,13 @@ class Document:
 
     def target(self, ref: object, place: str) -> Any:
         """What a reference at that place names."""
+        got = jsonl.shown(ref)
         if not (isinstance(ref, str) and (ref == "#" or ref.startswith("#/"))):
-            got = jsonl.shown(ref)
             refuse(place, f"a $ref into the same document, '#/…', was required; got {got}: nothing else is fetched")
         try:
             return self._target(ref)
         except LookupError:
-            refuse(
-                place, f"a $ref to a part of the document was required; got {jsonl.shown(ref)}, and nothing is there"
-            )
+            refuse(place, f"a $ref to a part of the document was required; got {got}, and nothing is there")
 
     def followed(self, part: Any, place: str) -> tuple[Mapping[str, Any], str]:
         """The object at a place, or the one that its `$ref` leads to, with its place."""

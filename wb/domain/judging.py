@@ -115,10 +115,8 @@ def explained(verdict: Verdict, strange: Mapping[str, str], state: Mapping[str, 
     no time where one is read."""
     if verdict.decision != "undecided":
         return verdict
-    words = set(re.findall(r"\w+", " ".join(verdict.missing)))
-    found = [
-        f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}
-    ]
+    words = {"", *re.findall(r"\w+", " ".join(verdict.missing))}
+    found = [f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in words]
     found += _untimed(verdict.missing, strange, state)
     return replace(verdict, reason="; ".join((verdict.reason, *found))) if found else verdict
 

@@ -59,7 +59,6 @@ ANSWERED = ("question", "detect", "operation")  # kinds of sources whose events 
 TWICE = "it was recorded twice, with different answers"
 UNTOLD = "what is told of it is not read, for it comes from {}"
 
-
 Named = Callable[[Mapping[str, Value], Mapping[str, Value] | None], Hashable | None]  # the object that a call names
 
 
@@ -186,14 +185,13 @@ class Lookups:
         declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
         self._schemas = {tool.name: dict(tool.schema.get("properties", {})) for tool in toolbox.tools}
         self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
-        self.timed = any(one.source.kind == "clock" for one in self._fields.values())
-        said = [one.source for one in self._fields.values() if one.source.kind == "said"]
-        self._speakers = {one.of for one in said}
+        fields = tuple(self._fields.values())
+        self.timed = any(one.kind == "clock" for one in fields)
+        self._speakers = {one.source.of for one in fields if one.kind == "said"}
         self._shown: dict[str, list[str]] = {}  # by who shows pages, the fields that are read there
-        for one in self._fields.values():
+        for one in fields:
             if one.kind == "seen":
                 self._shown.setdefault(one.source.of, []).append(one.name)
-        fields = tuple(self._fields.values())
         self._untold = {one.name: UNTOLD.format(one.source.called) for one in fields if one.kind != "question"}
         self._asking = {one.name: one for one in toolbox.state if one.source and one.source.kind == "question"}
         self._talk = Conversation()
@@ -208,13 +206,10 @@ class Lookups:
         told = {_telling(one): Provenance(one.source, reading) for one in fields if one.kind == "origin"}
         self._provenance = {one.name: told[_telling(one)] for one in fields if one.kind == "origin"}
         self._told_by = tuple(told.values())
-        self._changed = {
-            tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
-            for tool in toolbox.tools
-        }
+        self._changed = {of: tuple([one for one in fields if _changes(one.source, of, reading)]) for of in declared}
         self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
         self._results = {  # by tool, the fields that are its newest result
-            tool: tuple([one for one in fields if one.source.kind == "result" and tool in _tools(one.source)])
+            tool: tuple([one for one in fields if one.kind == "result" and tool in _tools(one.source)])
             for tool in {tool for one in fields for tool in _tools(one.source)}
         }
         self._kept = {tool for one in fields for tool in (*_tools(one.source), *one.source.given_by)}
@@ -223,7 +218,7 @@ class Lookups:
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # results, by field
         self._questions = {  # a tool and the names of its arguments, as a session asks it
-            (one.source.of, frozenset(dict(one.source.arguments))) for one in fields if one.source.kind == "lookup"
+            (one.source.of, frozenset(dict(one.source.arguments))) for one in fields if one.kind == "lookup"
         }
         self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool, _ in self._questions}  # by tool, arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
@@ -257,7 +252,7 @@ class Lookups:
         if self._asking:
             self._now += 1
             self._talk.say(role, text, self._now)
-            self._forget_replies()
+            self._replies, self._recorded = {}, {}
         if role in self._shown:
             self._now += 1
             shown = _Seen(text, self._now, f"what {role} showed")
@@ -302,10 +297,8 @@ class Lookups:
         told = () if tool in self._reading else self._results.get(tool, ())
         moved = {one.name for one in (*self._changed.get(tool, self._stranger), *told)}
         own = tool not in self._reading
-        return any(
-            one.name in moved or (own and one.kind == "operation")
-            for one in self._needed(self._fields if reads is None else reads)
-        )
+        needed = self._needed(self._fields if reads is None else reads)
+        return any(one.name in moved or (own and one.kind == "operation") for one in needed)
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
@@ -341,7 +334,7 @@ class Lookups:
             if against is not None:
                 self._talk.call(name, against[0])
             self._talk.result(name, value, failed)
-            self._forget_replies()
+            self._replies, self._recorded = {}, {}
         present = against is not None or name in self._running
         found = against or self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
@@ -366,8 +359,8 @@ class Lookups:
             self._now += 1
             given = replace(seen, asked=self._now, read={})  # its own change is in it
             for one in alone:
-                if one.source.kind == "result":
-                    self._result(one, call.tool, given)
+                if one in self._results.get(call.tool, ()):
+                    self._newest[one.name] = _newer(self._newest.get(one.name), given)
                 elif call.tool in one.source.given_by:
                     asked = {name: call.arguments.get(name) for name, _, _ in one.arguments}
                     key = one.object(call) if call.tool in one.objects else _key(asked)
@@ -410,9 +403,9 @@ class Lookups:
             one.lost(f"{TURN} may have been any call")
         self._done.clear()
         for one in self._fields.values():
-            if one.source.kind == "done":
+            if one.kind == "done":
                 one.before = f"{TURN} may have been such a call"
-            elif one.source.kind != "clock" and one.source.changed_by != ():
+            elif one.kind != "clock" and one.source.changed_by != ():
                 one.change(None, self._now)
 
     def _at_once(self, call: Call, name: str) -> None:
@@ -430,7 +423,7 @@ class Lookups:
         changes = self._fields.values() if call is None else self._changed.get(call.tool, self._stranger)
         for at, told in self._told.items():
             what = TURN if call is None else f"the result of {call.tool}"
-            read = [one for one in changes if one.source.kind in ("lookup", "result") and at[0] in _tools(one.source)]
+            read = [one for one in changes if one.kind in ("lookup", "result") and at[0] in _tools(one.source)]
             if any(call is None or one.may_be(call, at[1]) for one in read):
                 why = f"it was recorded before {what}, which may have changed it"
                 self._told[at] = replace(told, value=None, problem=why)
@@ -457,20 +450,15 @@ class Lookups:
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
         seen.tool, seen.arguments = tool, arguments
         for one in self._results.get(tool, ()):
-            self._result(one, tool, seen)
+            self._newest[one.name] = _newer(self._newest.get(one.name), seen)
         key = _key(arguments) if tool in self._seen else None
         if key is not None:
             _keep(self._seen[tool], key, seen)
 
-    def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
-        """A result that a field is, if it is one of the newest call."""
-        if tool in _tools(one.source):
-            self._newest[one.name] = _newer(self._newest.get(one.name), seen)
-
     def _was_done(self, name: int | str, call: Call, at: int) -> None:
         """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
-            if one.source.kind != "done":
+            if one.kind != "done":
                 continue
             key = _told_of(one, call)
             if key is None:
@@ -500,7 +488,7 @@ class Lookups:
         if changed:
             self._now += 1
             for one in changed:
-                if not (ended and one.source.kind in ("said", "question")):
+                if not (ended and one.kind in ("said", "question")):
                     one.change(one.object(call), self._now)
 
     # ---- what is known ----------------------------------------------------------------------------
@@ -696,9 +684,8 @@ class Lookups:
         if not problem and value is None:
             problem = "it is not told"
         by = schema.named(", ".join(found))
-        if problem:
-            return self._reply(one, key, events.Answer(one.name, by=by, arguments=given, problem=problem[:300]), "")
-        return self._reply(one, key, events.Answer(one.name, value, by=by, arguments=given), "")
+        value, problem = (None, problem[:300]) if problem else (value, None)
+        return self._reply(one, key, events.Answer(one.name, value, by=by, arguments=given, problem=problem), "")
 
     def _asked_about(
         self, one: _Field, key: Hashable, about: Mapping[str, Value], wanted: str, call: Call
@@ -735,10 +722,6 @@ class Lookups:
             del self._replies[next(iter(self._replies))]
         return told
 
-    def _forget_replies(self) -> None:
-        """Something new is known of the conversation."""
-        self._replies, self._recorded = {}, {}
-
     def _part(self, one: _Field, seen: _Seen) -> tuple[Value, str]:
         """What a field is of something seen, or where in it and why it is not known."""
         if seen.problem:
@@ -774,9 +757,8 @@ class Lookups:
             if one.before:
                 return None, one.before
             values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
-            why = f"no call of {one.source.of} was done" + (
-                f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
-            )
+            otherwise = f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
+            why = f"no call of {one.source.of} was done{otherwise}"
         for deed in deeds:
             if deed.failed:
                 return None, f"{one.source.of} (call {deed.name}) failed after its step was over"

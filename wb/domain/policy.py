@@ -25,7 +25,6 @@ from wb.paths import ROOT
 
 NAMES = ("policy.md", "policy.txt", "policy.html", "policy.htm", "policy.pdf")
 
-
 _LISTED = re.compile(r"\A\s*(?:[-*+•–—‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])\s+", re.I)
 _DASHES, _APOSTROPHES = re.compile("[-‐‑‒–—―−]"), re.compile("['’‘]")
 _LINE = r"(?<=[^\W\d_])[-‐\u00ad][ \t]*\n[ \t]*(?=[^\W\d_])"  # a word goes on in the next line
@@ -239,9 +238,8 @@ def near(quote: str, text: str, start: int, end: int) -> tuple[tuple[int, int], 
     there = [(token, start + a, start + b) for token, a, b in _tokens(text[start:end])]
     words = [token for token, _, _ in wanted]
     size, said = len(words), [token for token, _, _ in there]
-    return tuple(
-        (there[i][1], there[i + size - 1][2]) for i in range(len(said) - size + 1) if said[i : i + size] == words
-    )
+    places = (i for i in range(len(said) - size + 1) if said[i : i + size] == words)
+    return tuple((there[i][1], there[i + size - 1][2]) for i in places)
 
 
 def _tokens(text: str) -> list[tuple[str, int, int]]:

@@ -219,9 +219,8 @@ class Provenance:
         """What a result that is no error tells of directories and records."""
         own = _Words()
         if self._full or not all(map(own.keep, one.made)):
-            return self._lose(
-                ("directory", "record"), f"more than {KEPT} words that nobody had named were given to tools"
-            )
+            why = f"more than {KEPT} words that nobody had named were given to tools"
+            return self._lose(("directory", "record"), why)
         trusted, written = (
             [leaf for leaf in _at(plain, places.get(one.tool)) if not (self._entered.kept(leaf) or own.kept(leaf))]
             for places in (self._directory, self._written)

@@ -55,10 +55,8 @@ def _alone[**P, R](method: Callable[P, R]) -> Callable[P, R]:
     def locked(self: Any, *args: P.args, **options: P.kwargs) -> R:
         with self._lock:
             if self._busy:  # only the same thread comes here
-                raise SessionError(
-                    f"{method.__name__}: a session that is not at work was required; got one whose own clock, log, "
-                    "record, ask function or recording calls it"
-                )
+                own = "got one whose own clock, log, record, ask function or recording calls it"
+                raise SessionError(f"{method.__name__}: a session that is not at work was required; {own}")
             self._busy = True
             try:
                 return method(self, *args, **options)
@@ -401,9 +399,8 @@ class Session:
         try:
             for event in happened:
                 if type(event) is not Event:
-                    raise SessionError(
-                        f"events were required, as wb.domain.events.stream(FILE) reads them; got {got(event)}"
-                    )
+                    how = "as wb.domain.events.stream(FILE) reads them"
+                    raise SessionError(f"events were required, {how}; got {got(event)}")
                 if event.run != (run := event.run if run is None else run):
                     raise SessionError(f"events of one run were required; got one of {got(event.run)} after {got(run)}")
                 self._clock, self._busy = partial(getattr, event, "time"), False  # its own methods take it in
@@ -499,12 +496,10 @@ class Session:
             for done in _chosen(self._waiting)
         }
         worst = min(found.values(), key=lambda verdict: SEVERE.index(verdict.decision))
-        matter = [
-            f"{said} has no result yet; tell it with `result`"
-            for name, said in called.items()
-            if any(found[done].decision != found[done ^ {name}].decision for done in found)
-        ]
-        if not matter and len({verdict.decision for verdict in found.values()}) > 1:
+        decided = {done: verdict.decision for done, verdict in found.items()}
+        telling = [name for name in called if any(decided[done] != decided[done ^ {name}] for done in decided)]
+        matter = [f"{called[name]} has no result yet; tell it with `result`" for name in telling]
+        if not matter and len(set(decided.values())) > 1:
             matter = ["a turn in free text before it may have been several things"]
         if not matter:
             return worst
@@ -564,16 +559,14 @@ class Session:
 
     def minds(self, tool: str) -> bool:
         """Whether a later verdict may rest on it when the tool was called."""
-        if self.judge.minds(tool):
-            return True
-        return self._lookups is not None and (self._lookups.changes(Call(tool)) or self._lookups.moves(tool))
+        seen = self._lookups
+        return self.judge.minds(tool) or (seen is not None and (seen.changes(Call(tool)) or seen.moves(tool)))
 
     def ordered(self, tool: str, other: str) -> bool:
         """Whether a call of the other tool may change the verdict on one of this tool that comes after it: what the
         guard says of earlier calls, or a field that it reads."""
-        if self.judge.ordered(tool, other):
-            return True
-        return self._lookups is not None and self._lookups.moves(other, self.judge.reads(tool))
+        seen = self._lookups
+        return self.judge.ordered(tool, other) or (seen is not None and seen.moves(other, self.judge.reads(tool)))
 
     def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
         """Whether it matters that a call of an earlier step was taken for what it was not."""
@@ -805,11 +798,9 @@ def _without(step: Step, undone: Collection[Call]) -> Step:
     if not undone:
         return step
     out = {id(call) for call in undone}
-    return replace(
-        step,
-        calls=tuple([one for one in step.calls if id(one) not in out]),
-        each=step.each and tuple([Step((), one.state) if out & set(map(id, one.calls)) else one for one in step.each]),
-    )
+    calls = tuple([one for one in step.calls if id(one) not in out])
+    each = step.each and tuple([Step((), one.state) if out & set(map(id, one.calls)) else one for one in step.each])
+    return replace(step, calls=calls, each=each)
 
 
 def same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:

@@ -223,9 +223,8 @@ def _tool(whole: Document, listed: _Listed) -> tuple[dict[str, Any], list[str]]:
         "x-operation": listed.title,
         "parameters": _schema(names, body.together) | body.others,
     }
-    return row, notes + [
-        f"{a.place} {jsonl.shown(a.name)} is the argument {n}" for n, a in names.items() if n != a.name
-    ]
+    notes += [f"{a.place} {jsonl.shown(a.name)} is the argument {n}" for n, a in names.items() if n != a.name]
+    return row, notes
 
 
 def _schema(names: Mapping[str, _Argument], together: Collection[str]) -> dict[str, Any]:
@@ -377,9 +376,8 @@ def _function(function: dict[str, Any]) -> Draft:
     name, place = str(function["name"]), "its signature"
     if "mistake" in function:
         return Draft(name, place=place, mistake=str(function["mistake"]))
-    parameters = function["parameters"]
     try:
-        schema = inline.arguments(parameters)
+        schema = inline.arguments(function["parameters"])
     except Mistake as error:
         return Draft(name, place=place, mistake=str(error))
     return Draft(name, {"name": name, "description": function["description"], "parameters": schema}, place)

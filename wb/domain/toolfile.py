@@ -141,10 +141,8 @@ def _schemas(data: Any, source: str) -> tuple[list[Draft], tuple[Any, ...]]:
     """The tools that are schemas already, and the state beside them."""
     file = {"tools": data} if isinstance(data, tuple) else data
     if not isinstance(file, dict) or not isinstance(file.get("tools"), tuple):
-        raise ToolError(
-            f"{source}: an OpenAPI document, a list of tools or an object with such a list at 'tools' was required; "
-            f"got {jsonl.shown(data)}"
-        )
+        wanted = "an OpenAPI document, a list of tools or an object with such a list at 'tools'"
+        raise ToolError(f"{source}: {wanted} was required; got {jsonl.shown(data)}")
     state = file.get("state", ())  # read with the tools, when these have their names
     tools.parse(json.dumps({**file, "tools": [], "state": [] if isinstance(state, tuple) else state}), source=source)
     drafts = [
@@ -196,8 +194,7 @@ def _arguments(shape: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any],
     if len(set(new.values())) < len(new):
         got = [name for name in new if list(new.values()).count(new[name]) > 1]
         raise ToolError(f"{where}: a name of its own was required of each argument; got {got}, which become one")
-    changed = dict(shape)
-    changed["properties"] = {}
+    changed = {**shape, "properties": {}}
     for old, schema_of in shape["properties"].items():
         if new[old] != old:
             if not isinstance(schema_of, Mapping):

@@ -80,7 +80,6 @@ TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
-
 TAKEN = ("state",)  # what rules call something else by
 
 
@@ -307,9 +306,8 @@ def within(field: Field) -> tuple[Field, ...]:
         one, said, more = types.of_schema(row, ""), row.get("description"), row.get("keywords")
         kind: FieldType = one.json if one.json in TYPES else "string"  # type: ignore[assignment]
         told, keywords = said if isinstance(said, str) else "", more if isinstance(more, list | tuple) else ()
-        found.append(
-            Field(name, kind, told, tuple(map(str, one.values)), tuple(map(str, keywords)), schema=Schema(row))
-        )
+        words = tuple(map(str, one.values)), tuple(map(str, keywords))
+        found.append(Field(name, kind, told, *words, schema=Schema(row)))
     return tuple(found)
 
 
@@ -348,12 +346,10 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     except ValueError as error:
         raise ToolError(f"{source}: {error}") from None
     file = {"tools": data} if isinstance(data, tuple) else data
-    if not (
-        isinstance(file, dict) and isinstance(file.get("tools"), tuple) and isinstance(file.get("state", ()), tuple)
-    ):
-        raise ToolError(
-            f"{source}: a list of tools, or an object with lists 'tools' and 'state', was required; got {_shape(data)}"
-        )
+    lists = (file.get("tools"), file.get("state", ())) if isinstance(file, dict) else (None,)
+    if not all(isinstance(listed, tuple) for listed in lists):
+        wanted = "a list of tools, or an object with lists 'tools' and 'state',"
+        raise ToolError(f"{source}: {wanted} was required; got {_shape(data)}")
     strange = sorted(key for key in set(file) - {"tools", "state", "_meta"} if not key.startswith("$"))
     if strange:
         raise ToolError(f"{source}: the keys 'tools' and 'state' were required; got {strange} as well")
@@ -462,10 +458,8 @@ def _tool(row: object, where: str) -> Tool:
     if len(schemas) > 1:
         raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
     if schemas and isinstance(row[schemas[0]], Mapping) and "$ref" in row[schemas[0]]:
-        raise ToolError(
-            f"{where}: an object with 'properties' was required for the arguments; got a '$ref', beside which some "
-            "dialects read nothing: write out what it names"
-        )
+        why = "got a '$ref', beside which some dialects read nothing: write out what it names"
+        raise ToolError(f"{where}: an object with 'properties' was required for the arguments; {why}")
     hint = read.annotations.read_only if read.annotations else None
     if hint is not None and read.mutating is hint:
         raise ToolError(f"{where}: 'mutating' and 'readOnlyHint' must not both be {json.dumps(hint)}: leave one out")
@@ -727,10 +721,8 @@ def _one_object(arguments: Arguments, tool: Tool, where: str) -> None:
         others = {path.names[1] for path in facts.paths(node) if path.names[0] == "call"} & known.keys() - {name}
         if name in known and others:
             either = " and ".join([name, *sorted(others)])
-            raise ToolError(
-                f"{where}: in changed_by which object the call changes was required, such as "
-                f'{{"{tool.name}": {{"{name}": "call.{name}"}}}}; got {tool.name}, which has {either}'
-            )
+            such = f'such as {{"{tool.name}": {{"{name}": "call.{name}"}}}}; got {tool.name}, which has {either}'
+            raise ToolError(f"{where}: in changed_by which object the call changes was required, {such}")
 
 
 Wanted = Mapping[str, tuple[types.Type, str]]  # of arguments by name: of which type one is to be, and what is so
@@ -870,9 +862,8 @@ def _type(read: _Property, where: str) -> FieldType:
     if listed is None and (len(found) != 1 or not found <= set(TYPES)):
         return "string"
     if len(found) != 1 or not found <= set(TYPES):
-        raise ToolError(
-            f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
-        )
+        wanted = f"one of {list(TYPES)}, with 'null' or without"
+        raise ToolError(f"{where}: 'type' must be {wanted}; got {json.dumps(read.type)}")
     return found.pop()
 
 
@@ -897,18 +888,14 @@ def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:
     listed = {"keywords", "examples", "enum", "required"} & set(place)
     wanted = "a list of texts" if listed else problem["msg"].removeprefix("Input should be ")
     got = row[place[0]] if place[0] in listed else problem["input"]
-    raise ToolError(
-        f"{where}: {'.'.join(part for part in place if not part.isdigit())!r} must be {wanted}; got {_shape(got)}"
-    )
+    key = ".".join(part for part in place if not part.isdigit())
+    raise ToolError(f"{where}: {key!r} must be {wanted}; got {_shape(got)}")
 
 
 def _frozen(value: object) -> object:
-    match value:
-        case Mapping():
-            return Schema(value)
-        case list() | tuple():
-            return tuple(map(_frozen, value))
-    return value
+    if isinstance(value, Mapping):
+        return Schema(value)
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def _shape(value: object) -> str:

@@ -104,9 +104,8 @@ class Validator:
         if call.arguments is None and type(call.tool) is str:
             return Call(call.tool, None)
         if type(call.arguments) is PartialArguments and type(call.tool) is str:
-            return Call(
-                call.tool, PartialArguments(self._fitting(call.tool, dict(call.arguments)).call.arguments or {})
-            )
+            given = self._fitting(call.tool, dict(call.arguments)).call.arguments
+            return Call(call.tool, PartialArguments(given or {}))
         return self.call(call.tool, call.arguments)
 
     def trace(self, trace: Trace) -> tuple[Trace, str]:
@@ -162,9 +161,8 @@ class _Arguments:
         self._others = root.get("additionalProperties", "patternProperties" in root)
         fields = {"type": "object", "properties": self.names, "additionalProperties": self._others}
         required = {*root.get("required", ()), *(one.name for one in tool.arguments if one.required)}
-        beside = {
-            key: root[key] for key in root.keys() & {"patternProperties", "$defs", "definitions", "$schema", "$id"}
-        }
+        others = root.keys() & {"patternProperties", "$defs", "definitions", "$schema", "$id"}
+        beside = {key: root[key] for key in others}
         # what is asked of an argument, whatever the others are
         self._each = schema.compiled({**beside, **fields}, closed=True)
         self.read = schema.compiled({**root, **fields, "required": sorted(required)}, closed=True)

@@ -88,8 +88,7 @@ def _in_html(page: str, view: View) -> list[str | None]:
 def _in_tree(page: str, path: str) -> list[str | None]:
     from wb.domain import yamltext
 
-    tree = yamltext.parse(page, lambda event: _Text(event.value)).data
-    levels: list[Any] = [tree]
+    levels: list[Any] = [yamltext.parse(page, lambda event: _Text(event.value)).data]
     for name in path.split(UNDER):
         levels = list({id(inner): inner for level in levels for inner in _under(level, name)}.values())
     return [one.text if type(one) is _Text and one.text else None for one in levels]

@@ -469,9 +469,8 @@ def _selector(text: str) -> tuple[Simple, ...] | None:
         if not match or not (match["tag"] or match["rest"]) or (at and not match["sign"]):
             return None
         names = tuple(re.findall(r"[.#][\w-]+", re.sub(r"\[[^\]]*\]", "", match["rest"])))
-        tests = tuple(
-            (name, value.strip("\"'") if sign else None) for name, sign, value in _TEST.findall(match["rest"])
-        )
+        tested = _TEST.findall(match["rest"])
+        tests = tuple((name, value.strip("\"'") if sign else None) for name, sign, value in tested)
         parts.append(Simple((match["sign"] or " ").strip() or " ", (match["tag"] or "*").lower(), names, tests))
         at = match.end()
     return tuple(parts) if parts and at == len(text) else None
