@@ -72,8 +72,7 @@ def _dead(function: ast.FunctionDef, leaf: Leaf, points: Mapping[str, tuple[Argu
     """Whether the opposite answer would change nothing, and the guard answers otherwise somewhere where its conditions
     hold, or they never hold."""
     answer, path, _ = leaf
-    parts = answer.value.elts
-    decision, reason = parts
+    decision, reason = parts = answer.value.elts
     here = ast.If(ast.BoolOp(ast.And(), [*path, ast.Constant(True)]), [_answer(decision, "here")], [])
     there, whole = _load(function, [here, _answer(ast.Constant(False), "")]), _load(function, function.body)
     parts[:] = [ast.UnaryOp(ast.Not(), decision), reason]

@@ -231,12 +231,9 @@ class _Names:
                 return self._of_all(formula)
             case f.Not(body):
                 return f"not {bracketed(self.expression(body))}"
-            case f.And(left, right):
-                return f"{bracketed(self.expression(left))} and {bracketed(self.expression(right))}"
-            case f.Or(left, right):
-                return f"{bracketed(self.expression(left))} or {bracketed(self.expression(right))}"
-            case f.Iff(left, right):
-                return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
+            case f.And(left, right) | f.Or(left, right) | f.Iff(left, right):
+                word = {f.And: "and", f.Or: "or", f.Iff: "=="}[type(formula)]
+                return f"{bracketed(self.expression(left))} {word} {bracketed(self.expression(right))}"
             case f.Previously() | f.Once() | f.Historically() | f.Since() | f.Recently():
                 return self._looked_up(formula)
             case _:
@@ -259,10 +256,8 @@ class _Names:
 
     def _own(self, atom: f.Atom) -> bool:
         """Whether an atom is of the judged call itself: a test of its arguments, of the objects that it names."""
-        predicate = self.ruleset.predicate(atom.predicate)
-        return (
-            predicate.kind == "state" and self.tool.name in predicate.tools and atom.objects == own_objects(predicate)
-        )
+        of = self.ruleset.predicate(atom.predicate)
+        return of.kind == "state" and self.tool.name in of.tools and atom.objects == own_objects(of)
 
     def _looked_up(self, formula: Formula) -> str:
         """The parameter that the steps so far fill, of the objects that the call names and of all others."""
@@ -306,9 +301,8 @@ class _Names:
             case Choice(_, _, Comparison() as never) if not facts.paths(never):
                 return True  # where two bindings differ it is not known (`binding.both`)
             case Negation() | Conjunction() | Disjunction():
-                return all(self._told(part, predicate) for part in facts.children(test)) or self._strange(
-                    test, predicate
-                )
+                told = all(self._told(part, predicate) for part in facts.children(test))
+                return told or self._strange(test, predicate)
             case Comparison() | OneOf() | Within() | Choice():
                 return not self._computed(test, predicate) or self._strange(test, predicate)
             case _:
@@ -475,10 +469,8 @@ def stated(guard: str, required: Contract) -> str:
     """
     function = _Equalities().visit(_function(guard))
     if function.name != required.function or own_contract(function):
-        raise VacuousContract(
-            f"{required.function} without contract statements was required; got {function.name} "
-            f"with {own_contract(function) or 'none'}"
-        )
+        got = f"{function.name} with {own_contract(function) or 'none'}"
+        raise VacuousContract(f"{required.function} without contract statements was required; got {got}")
     said = sandbox.parse("\n".join(required.lines())).body
     function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
     return f"{HEADER}\n\n{sandbox.text(function)}"

@@ -11,6 +11,7 @@ one text gives: inputs that can occur together.  By the same values it is known 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -52,12 +53,9 @@ def _examples(contract: Contract, allows: Program) -> tuple[Example, ...]:
     calm = _found(contract, allows)
     rows = [] if calm is None else [Example("compliance", "", tuple(calm.items()), True)]
     for item in contract.items:
-        alone = " and ".join(
-            [f"not ({item.condition})", *(f"({c})" for c in contract.conditions if c != item.condition)]
-        )
-        case = _found(contract, program(contract, alone)) or _found(
-            contract, program(contract, f"not ({item.condition})")
-        )
+        broken = f"not ({item.condition})"
+        alone = " and ".join([broken, *(f"({c})" for c in contract.conditions if c != item.condition)])
+        case = _found(contract, program(contract, alone)) or _found(contract, program(contract, broken))
         if case is not None:
             rows.append(Example("violation", item.rule, tuple(case.items()), False))
     told = _told(contract)
@@ -137,14 +135,12 @@ def _found(contract: Contract, wanted: Program) -> dict[str, Argument] | None:
     """Arguments that can occur together, for which the program is true; None where there are none, or too many to
     try."""
     told, points = _told(contract), _declared(contract, wanted.points)
-    try:
+    with suppress(TooMany):
         for chosen, (true, _) in sandbox.completions(wanted.run, {}, points):
             if true:
                 whole = _together({**{n: v[-1] for n, v in points.items()}, **chosen}, set(chosen), told)
                 if whole is not None:
                     return whole
-    except TooMany:
-        return None
     return None
 
 

@@ -52,14 +52,12 @@ def _refuse(function: ast.FunctionDef) -> None:
         raise VacuousContract(f"an Ensures was required; {function.name} has none")
     met = ast.BoolOp(ast.And(), [*requires, ast.Constant(True)])
     if requires and True not in _truths(function, met):
-        raise VacuousContract(
-            f"Requires that some caller meets were required; got {[ast.unparse(r) for r in requires]}"
-        )
+        got = [ast.unparse(one) for one in requires]
+        raise VacuousContract(f"Requires that some caller meets were required; got {got}")
     for condition in ensures:
         if False not in _truths(function, ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), met), condition])):
-            raise VacuousContract(
-                f"an Ensures that some answer breaks was required; got Ensures({ast.unparse(condition)})"
-            )
+            got = ast.unparse(condition)
+            raise VacuousContract(f"an Ensures that some answer breaks was required; got Ensures({got})")
 
 
 def _stated(function: ast.FunctionDef, word: str) -> list[ast.expr]:
@@ -82,9 +80,8 @@ def _truths(function: ast.FunctionDef, condition: ast.expr) -> set[bool]:
             if len(seen) == 2:
                 break
     except (TypeError, sandbox.TooMany) as error:
-        raise VacuousContract(
-            f"a condition with a truth value was required; {ast.unparse(condition)}: {error}"
-        ) from None
+        got = ast.unparse(condition)
+        raise VacuousContract(f"a condition with a truth value was required; {got}: {error}") from None
     return seen
 
 
@@ -153,9 +150,8 @@ def mutants(guard: str) -> tuple[Mutant, ...]:
         for operator, replacement in _faults(node, tree.body[0]):
             mutated = _replaced(tree, index, replacement)
             if mutated != original and _inside(mutated):
-                found.setdefault(
-                    mutated, Mutant(operator, node.lineno, f"{_shown(node)} -> {_shown(replacement)}", mutated)
-                )
+                change = f"{_shown(node)} -> {_shown(replacement)}"
+                found.setdefault(mutated, Mutant(operator, node.lineno, change, mutated))
     return tuple(found.values())
 
 
@@ -172,11 +168,8 @@ def choose(made: Sequence[Sequence[Mutant]], most: int) -> tuple[tuple[int, Muta
 def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 40) -> tuple[JudgedMutant, ...]:
     """The fate of at most `most` mutants of the proved guards, all given to Nagini together."""
     rows = [(*proved[i], made) for i, made in choose([mutants(guard) for _, guard in proved], most)]
-    sources = [stated(made.source, contract) for contract, _, made in rows]
-    return tuple(
-        _fate(contract, guard, made, proof.status)
-        for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True)
-    )
+    proofs = verifier.verify([stated(made.source, contract) for contract, _, made in rows])
+    return tuple(_fate(*row, proof.status) for row, proof in zip(rows, proofs, strict=True))
 
 
 def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
@@ -233,8 +226,6 @@ def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator
         case ast.Name(id=name, ctx=ast.Load()):
             for other in _alike(name, function):
                 yield "swapped field", ast.Name(other, ast.Load())
-        case _:
-            return
 
 
 def _inside(source: str) -> bool:

@@ -497,11 +497,8 @@ class _Writer:
         for name, body in reversed(kept):
             frame.variable = name
             said.append(self.fact(body, [*frames, frame]))
-        match said:
-            case []:
-                return frame, None
-            case [one]:
-                return frame, one
+        if len(said) < 2:
+            return frame, said[0] if said else None
         return frame, _joined(" and ".join("{}" for _ in said), *said)
 
     def _loop(

@@ -176,10 +176,8 @@ class Verifier(contextlib.AbstractContextManager):
         except WorkerLost as error:
             self._worker = None
             return {s: _lost(s, error.status, str(error)) for s in batch}
-        proofs = {
-            s: _proof(s, answer, start, end, len(batch) == 1)
-            for s, start, end in zip(batch, starts, [*starts[1:], 10**9], strict=True)
-        }
+        places = zip(batch, starts, [*starts[1:], 10**9], strict=True)
+        proofs = {s: _proof(s, answer, start, end, len(batch) == 1) for s, start, end in places}
         if answer.get("success") or any(p.findings for p in proofs.values()):
             return proofs
         return {s: _lost(s, "crash", "Nagini failed without saying where") for s in batch}
@@ -281,9 +279,8 @@ def _proof(source: str, answer: Mapping[str, object], start: int, end: int, alon
         return _lost(source, "crash", str(answer["crash"]))
     offset = 0 if alone else start - HEADER.count("\n")
     findings = tuple(_finding(d, offset) for d in answer["diagnostics"] if alone or start < d["startLine"] <= end)
-    if not answer["translated"]:
-        return Proof("rejected", findings, digest(source))
-    return Proof("unproved" if findings else "proved", findings, digest(source))
+    status: Status = "rejected" if not answer["translated"] else "unproved" if findings else "proved"
+    return Proof(status, findings, digest(source))
 
 
 def _lost(source: str, status: Status, message: str, code: str = "") -> Proof:
@@ -313,15 +310,9 @@ class _Worker:
     def __init__(self, beat: Beat = lambda _=0: None) -> None:
         self.scratch = paths.scratch()
         folder = self.scratch.__enter__()
-        self.process = subprocess.Popen(
-            [sys.executable, str(WORKER), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env=_environment(),
-            start_new_session=True,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        given = {"cwd": folder, "env": _environment(), "start_new_session": True}
+        self.process = subprocess.Popen([sys.executable, str(WORKER), str(folder)], **pipes, **given)
         self.buffer = b""
         self._read(START_S, "start", beat)
 
@@ -369,9 +360,8 @@ class _Worker:
                 chunk = os.read(self.process.stdout.fileno(), 1 << 16)
                 if not chunk:
                     self.end()
-                    raise WorkerLost(
-                        "crash", f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}"
-                    )
+                    why = f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}"
+                    raise WorkerLost("crash", why)
                 self.buffer += chunk
 
 

@@ -55,7 +55,6 @@ def _service(answers: TextIO) -> object:
     from nagini_translation.service import VerificationService
 
     verifier.getobject = lambda *_: _heard(answers)  # Nagini has Silicon report to nobody
-
     return VerificationService(z3_path=str(Path(sys.executable).with_name("z3")), use_viper_server=False)
 
 

@@ -358,10 +358,8 @@ def finding(rows: Sequence[Reading]) -> str:
     verb, rules = says[first.allowed]
     values = ", ".join(f"{name}={value!r}" for name, value in first.arguments) or "any values"
     named = ", ".join(first.compared) or "no rule"
-    return (
-        f"the first source of “{' … '.join(first.sentences)}” ({first.by}) {verb} {values}, "
-        f"which the rules {rules} ({named})"
-    )
+    source = f"the first source of “{' … '.join(first.sentences)}” ({first.by})"
+    return f"{source} {verb} {values}, which the rules {rules} ({named})"
 
 
 def findings(found: Iterable[Sequence[Reading]]) -> dict[str, tuple[str, ...]]:

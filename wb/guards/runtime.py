@@ -98,10 +98,8 @@ def claim(grade: str, rules: int, open: int, items: Iterable[Part] = (), unsettl
         return "no rule" if open or unsettled else "free"
     if not open:
         return grade
-    of_each = parts.said(items)
-    return f"{grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open" + (
-        f": {of_each}" if of_each else ""
-    )
+    of_each = f": {said}" if (said := parts.said(items)) else ""
+    return f"{grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open{of_each}"
 
 
 def counted(claims: Iterable[str]) -> dict[str, int]:
@@ -143,16 +141,12 @@ class CallGuard:
             loaded[entry.contract.tool] = Loaded(entry, reason, self.ruleset, values, waiting)
         parameters = {tool: one.entry.contract.parameters for tool, one in loaded.items()}
         back = (p for listed in parameters.values() for p in listed if p.past is not None)
-        always = {name for p in back for name in _read(p, self.ruleset)}
+        always = frozenset(name for p in back for name in _read(p, self.ruleset))
         reads = {tool: always.union(fields(one.entry.contract, self.ruleset)) for tool, one in loaded.items()}
-        vars(self).update(  # as `object.__setattr__` would
-            loaded=loaded,
-            programs={tool: one.program for tool, one in loaded.items() if one.program},
-            tools=frozenset(known),
-            validator=Validator(box),
-            _reads={tool: frozenset(names) for tool, names in {**reads, "": always}.items()},
-            _minded=heeded(self.ruleset.predicates),
-        )
+        programs = {tool: one.program for tool, one in loaded.items() if one.program}
+        made = {"loaded": loaded, "programs": programs, "tools": frozenset(known), "validator": Validator(box)}
+        made |= {"_reads": {**reads, "": always}, "_minded": heeded(self.ruleset.predicates)}
+        vars(self).update(made)  # as `object.__setattr__` would
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -313,9 +307,8 @@ class CallWatch:
         if one.past is not None:
             past = self._after(self._by_tool[tool], step, lambda part: _told(one.facts, part))
             found += past.peek({name: read(last, call) for name, read in one.facts.items()})
-        for (slices, named), here in zip(
-            self._sliced.get(tool, ()), known[len(known) - len(one.slices) :], strict=True
-        ):
+        of_slices = known[len(known) - len(one.slices) :]
+        for (slices, named), here in zip(self._sliced.get(tool, ()), of_slices, strict=True):
             if not any(isinstance(node, PAST) for node in subformulas(slices.formula)):
                 found.append(here)  # it asks of this step alone
                 continue
@@ -324,14 +317,12 @@ class CallWatch:
         here, back = known[: len(known) - len(found)], known[len(known) - len(found) :]
         if list(back) == found:
             return together
-        verdict = one.judge(
-            [*here, *[said if said is other else None for said, other in zip(back, found, strict=True)]]
-        )
+        agreed = [said if said is other else None for said, other in zip(back, found, strict=True)]
+        verdict = one.judge([*here, *agreed])
         if verdict.decision != "undecided":
             return verdict
-        return replace(
-            verdict, reason=f"{verdict.reason}; the calls of this step do not say it one after the other as together"
-        )
+        why = "the calls of this step do not say it one after the other as together"
+        return replace(verdict, reason=f"{verdict.reason}; {why}")
 
     def _after[Followed: (Past, Slices)](self, followed: Followed, step: Step, tell: Callable[[Step], Any]) -> Followed:
         """What follows a formula, having read the step's earlier calls one after the other."""
@@ -524,9 +515,8 @@ class Loaded:
         if not why and possible:
             named = "; ".join([f"“{self.quotes[rule]}” ({rule})" for rule in possible])
             why = f"whatever is not known, one of {named}"
-        return Verdict(
-            "deny", f"{tool}: {why or 'its guard says ' + '; '.join(said)}", tuple(broken), self.grade, quotes
-        )
+        why = why or f"its guard says {'; '.join(said)}"
+        return Verdict("deny", f"{tool}: {why}", tuple(broken), self.grade, quotes)
 
     def _named(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.said[name] for name in names))
@@ -574,10 +564,8 @@ def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
     """Why a guard may not run; empty where it may be tried."""
     if entry.grade in accepted:
         return ""
-    failed = [
-        f"its item {one.name!r} is {one.grade}: “{' '.join(one.sentences)}”"
-        for one in parts.failed(entry.parts, accepted)
-    ]
+    wanting = parts.failed(entry.parts, accepted)
+    failed = [f"its item {one.name!r} is {one.grade}: “{' '.join(one.sentences)}”" for one in wanting]
     why = f"its guard is {entry.grade}, {' or '.join(sorted(accepted))} was required"
     return "; ".join((f"{why} ({entry.reason or 'no reason kept'})", *failed))
 
@@ -649,10 +637,9 @@ def _sliced(formula: Formula) -> tuple[Slices, Named]:
     """
     terms = dict.fromkeys(term for name in atoms(formula) for term in Atom(name).objects)
     called = {term: f"x{i}" for i, term in enumerate(terms, 1)}
-    named = [
-        (name, evaluation.reading(facts.Path(tuple(term.split("."))))) for term, name in called.items() if "." in term
-    ]
-    return Slices(instance(formula, called)), tuple(named)
+    named = {name: facts.Path(tuple(term.split("."))) for term, name in called.items() if "." in term}
+    read = tuple([(name, evaluation.reading(path)) for name, path in named.items()])
+    return Slices(instance(formula, called)), read
 
 
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
@@ -697,10 +684,8 @@ def _deciding(
     names = tuple(unknown)
     if not unknown.keys() <= program.exact - loose or math.prod(map(len, unknown.values())) > POINTS:
         return names
-    answers = {
-        point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])
-        for point in product(*unknown.values())
-    }
+    points = product(*unknown.values())
+    answers = {point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0]) for point in points}
     found = []
     for i, name in enumerate(names):
         rows: dict[tuple, bool] = {}

@@ -136,11 +136,9 @@ def strip(source: str) -> str:
 def check(source: str) -> ast.FunctionDef:
     """The one function that runs of a source; `UnsafeSource` where it leaves the language of guards."""
     tree = _stripped(source)
-    match tree.body:
-        case [ast.FunctionDef() as function]:
-            pass
-        case _:
-            raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
+    if [*map(type, tree.body)] != [ast.FunctionDef]:
+        raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
+    (function,) = tree.body
     types = _parameters(function)
     function.body = _inlined(function, types)
     size = sum(1 for _ in ast.walk(function))

@@ -460,10 +460,9 @@ def settled(
 def _finding(one: Tried) -> str:
     wanted = {"allow": "allowed", "deny": "denied"}
     act = "it" if one.scene.by == "person" else "strike it"
-    return (
-        f"an example of “{one.scene.sentence}” is to be {wanted[one.scene.expect]}, and the rules say "
-        f"{one.verdict.decision} (example {one.scene.id}: change the rule, or {act} in decisions.yaml)"
-    )
+    do = f"example {one.scene.id}: change the rule, or {act} in decisions.yaml"
+    asked = f"an example of “{one.scene.sentence}” is to be {wanted[one.scene.expect]}"
+    return f"{asked}, and the rules say {one.verdict.decision} ({do})"
 
 
 # ---- as examples of the guard's function ----------------------------------------------------------------------------
@@ -782,5 +781,5 @@ def discerning(found: Sequence[Test], toolbox: Toolbox) -> tuple[Test, ...]:
     allows and passes on the one that denies, each compliance the other way round."""
     guards = {answer: Tested(constant(toolbox, answer == "allow"), answer) for answer in ("allow", "deny")}
     failed = {answer: set(map(id, wrong(tested, found))) for answer, tested in guards.items()}
-    other = {"allow": "deny", "deny": "allow"}
-    return tuple(one for one in found if id(one) not in failed[one.wanted] and id(one) in failed[other[one.wanted]])
+    by = [(one, {answer for answer, tests in failed.items() if id(one) in tests}) for one in found]
+    return tuple(one for one, on in by if on == failed.keys() - {one.wanted})

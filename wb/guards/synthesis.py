@@ -263,14 +263,10 @@ def guarded(draft: Draft) -> Guarded:
     bound = within(draft) if "tests" in draft.passed else ""
     tested: Grade = "tested" if "tests" in draft.passed else "error"
     grade: Grade = "proved" if proved else "bounded" if isinstance(bound, Bound) else tested
-    reason = "; ".join(
-        (
-            *([str(bound)] if grade == "bounded" else ()),
-            *([f"{UNSETTLED} {'; '.join(draft.findings)}"] if draft.findings else ()),
-            *([f"{DISPUTED} {'; '.join(draft.dissent)}"] if draft.dissent else ()),
-            *(_shown(c) for c in draft.complaints[:2]),
-        )
-    )
+    reasons = [str(bound)] if grade == "bounded" else []
+    against = ((UNSETTLED, draft.findings), (DISPUTED, draft.dissent))
+    reasons += [f"{head} {'; '.join(said)}" for head, said in against if said]
+    reason = "; ".join([*reasons, *(_shown(c) for c in draft.complaints[:2])])
     try:
         source = contracts.assemble(draft.source, draft.contract)
     except UnsafeSource:
@@ -525,8 +521,7 @@ def authored(contract: Contract) -> bool:
 
 def alone(contract: Contract) -> str:
     """The guard that needs no author."""
-    allowed = f"{contract.signature}\n    return (True, 'allowed')\n"
-    return joined(allowed, contract)
+    return joined(f"{contract.signature}\n    return (True, 'allowed')\n", contract)
 
 
 def of_rules(contract: Contract) -> str:

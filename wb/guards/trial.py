@@ -51,7 +51,6 @@ LIMITS = (
     (resource.RLIMIT_NOFILE, 3),
 )
 
-
 CHECKER = (sys.executable, "-m", "basedpyright", "--outputjson", "--project")
 HEAD = "from typing import Tuple\n"  # what the signature of a guard names
 SETTINGS = {
@@ -140,15 +139,9 @@ def _output(
     Raises:
         OSError: it cannot be started.
     """
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-        env=environment,
-        start_new_session=True,  # what it starts, such as node, has to end with it
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    apart = {"start_new_session": True}  # what it starts, such as node, has to end with it
+    with subprocess.Popen(command, **pipes, **apart, cwd=folder, env=environment) as process:
         try:
             return process.communicate(text, timeout=seconds)[0], process.returncode
         except subprocess.TimeoutExpired as late:

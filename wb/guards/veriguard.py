@@ -81,8 +81,7 @@ def _graded(entry: Guarded, draft: Draft | None) -> Guarded:
     if draft is None:
         return entry
     said = "; ".join(complaint.said or complaint.message for complaint in draft.complaints)
-    bound = within(draft)
-    whole = isinstance(bound, Bound)
+    whole = isinstance(bound := within(draft), Bound)
     said = f"{bound}; {said}" if whole else said
     grade: Grade = "bounded" if whole else "tested" if draft.complaints else "proved"
     items = parts.under(parts.at_most(entry.parts, "bounded" if whole else "tested", said), grade, said)
