@@ -354,9 +354,8 @@ def main(given: Sequence[str] | None = None) -> None:
     import wb
 
     if given is None and os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets
-        os.execve(
-            sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
-        )
+        command = [sys.executable, "-m", __spec__.name, *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONHASHSEED": "0"})
     parser = argparse.ArgumentParser(prog="python -m wb.bench.agentdojo", description="AgentDojo, replayed live.")
     parser.add_argument("policies", type=Path, help="a folder with a policy for each suite")
     parser.add_argument("out", type=Path, help="a folder for the runs")

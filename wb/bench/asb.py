@@ -137,14 +137,11 @@ def _listed(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Write the runs of a file of records, or print what a guard makes of them."""
-    parser = argparse.ArgumentParser(
-        prog="python -m wb.bench.asb", description="Agent Security Bench as recorded runs."
-    )
+    parser = argparse.ArgumentParser("python -m wb.bench.asb", description="Agent Security Bench as recorded runs.")
     parser.add_argument("records", type=Path, help="a file of records, one JSON object a line, zipped or not")
     parser.add_argument("out", type=Path, help="a folder for runs.jsonl")
-    parser.add_argument(
-        "--shuffle", type=int, default=0, help="give tools each other's names; the policy's are OUT/policy"
-    )
+    renames = "give tools each other's names; the policy's are OUT/policy"
+    parser.add_argument("--shuffle", type=int, default=0, help=renames)
     parser.add_argument("--judged", type=Path, help="what `wb judge --json` wrote of runs.jsonl")
     o = parser.parse_args(given)
     records = list(read(o.records))

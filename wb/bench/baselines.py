@@ -188,10 +188,8 @@ class GuardAgent(Baseline):
     def _judge(self, traces: Sequence[Trace]) -> list[Verdict]:
         turns = [shown(trace) for trace in traces]
         near = [self._nearest(turn) for turn in turns]
-        batch = [
-            {"policy": self.policy.text, "turn": turn, "examples": [_without(one, "code") for one in some]}
-            for turn, some in zip(turns, near, strict=True)
-        ]
+        told = zip(turns, ([_without(one, "code") for one in some] for some in near), strict=True)
+        batch = [{"policy": self.policy.text, "turn": turn, "examples": some} for turn, some in told]
         plans = self.llm.ask_all("guardagent_plan", Plan, batch)
         planned = {i: plan.model_dump() for i, plan in enumerate(plans) if isinstance(plan, Plan)}
         kept = [[_without(one, "turn") for one in some] for some in near]

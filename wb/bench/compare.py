@@ -300,9 +300,8 @@ def _watched[T](llm: LLM | None, work: Callable[[], T]) -> tuple[T, int, float]:
 
 
 def _rows(m: Measured, benchmark: Benchmark) -> list[dict[str, object]]:
-    return evaluate.rows(
-        m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds, parts=benchmark.parts
-    )
+    cost = {"queries": m.queries, "seconds": m.seconds}
+    return evaluate.rows(m.method, m.outcomes, benchmark.tuned, **cost, parts=benchmark.parts)
 
 
 def _events(benchmark: Benchmark) -> Iterator[Event]:

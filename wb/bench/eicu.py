@@ -107,9 +107,8 @@ def _pairs(tree: ast.Module) -> Iterator[tuple[str, str]]:
             case ast.Call(func=ast.Name(id="SQLInterpreter"), args=[ast.Constant(value=str(query))]):
                 yield from _queried(query)
             case ast.Call(func=ast.Name(id="FilterDB" | "GetValue" | "SQLInterpreter")):
-                raise UnclearError(
-                    f"a tool of the agent with its usual arguments was required; got {ast.unparse(node)}"
-                )
+                wanted = "a tool of the agent with its usual arguments"
+                raise UnclearError(f"{wanted} was required; got {ast.unparse(node)}")
 
 
 def _understood(tree: ast.Module, assigned: Mapping[str, Set[str]]) -> None:

@@ -116,10 +116,8 @@ def mcnemar(first: Sequence[Scored], second: Sequence[Scored]) -> McNemar:
         ValueError: the two did not judge the same turns in the same order.
     """
     if [o.case for o in first] != [o.case for o in second]:
-        raise ValueError(
-            "two methods on the same cases in the same order were required; "
-            f"got {len(first)} and {len(second)} outcomes that differ"
-        )
+        got = f"{len(first)} and {len(second)} outcomes that differ"
+        raise ValueError(f"two methods on the same cases in the same order were required; got {got}")
     pairs = [(a.right, b.right) for a, b in zip(first, second, strict=True)]
     only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
     if only_first + only_second == 0:
@@ -248,7 +246,5 @@ def counted(some: Sequence[Scored]) -> str:
     if not some:
         return "no labelled call was judged"
     n, (right, low, high) = confusion(some), rates(confusion(some))["accuracy"]
-    return (
-        f"{100 * right:.1f} % of {n.n} right [{100 * low:.0f}, {100 * high:.0f}], {n.fn} of {n.fn + n.tp} to deny let "
-        f"run, {n.fp} of {n.fp + n.tn} to allow stopped; {n.undecided} undecided"
-    )
+    wrong = f"{n.fn} of {n.fn + n.tp} to deny let run, {n.fp} of {n.fp + n.tn} to allow stopped"
+    return f"{100 * right:.1f} % of {n.n} right [{100 * low:.0f}, {100 * high:.0f}], {wrong}; {n.undecided} undecided"

@@ -411,26 +411,12 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, mod
     refused = sum(decision != "allow" for decision in decisions)
     queries, tokens = _spent(replies)
     paths.write_whole(here / "run.jsonl", record.getvalue())
-    return Trial(
-        task=one.task.name,
-        kind=one.task.kind,
-        strategy=one.strategy,
-        agent=one.agent,
-        number=one.number,
-        done=talk.end in live.REGULAR and not differs,
-        end=talk.end,
-        differs=differs[:PLACES],
-        turns=talk.turns,
-        calls=len(decisions),
-        stopped=refused if enforced else 0,
-        let_pass=0 if enforced else refused,
-        queries=queries,
-        tokens=tokens,
-        seconds=round(time.monotonic() - began, 3),
-        why=talk.why,
-        run=one.name,
-        digest=paths.digest(record.getvalue()),
-    )
+    of = (one.task.name, one.task.kind, one.strategy, one.agent, one.number)
+    ended = {"done": talk.end in live.REGULAR and not differs, "end": talk.end, "why": talk.why, "turns": talk.turns}
+    asked = {"calls": len(decisions), "stopped": refused * enforced, "let_pass": refused * (not enforced)}
+    cost = {"queries": queries, "tokens": tokens, "seconds": round(time.monotonic() - began, 3)}
+    kept = {"differs": differs[:PLACES], "run": one.name, "digest": paths.digest(record.getvalue())}
+    return Trial(*of, **ended, **asked, **cost, **kept)
 
 
 def _speakers(

@@ -115,15 +115,11 @@ def locate() -> Path:
     try:
         path = Path(str(distribution(PACKAGE).locate_file(FILE)))
     except PackageNotFoundError:
-        raise BenchmarkError(
-            f"the package {PACKAGE!r} was required for Mind2Web-SC and is not installed; "
-            f"install it with pip (0.26.0 is known to hold the file)"
-        ) from None
+        wanted = f"the package {PACKAGE!r} was required for Mind2Web-SC and is not installed"
+        raise BenchmarkError(f"{wanted}; install it with pip (0.26.0 is known to hold the file)") from None
     if not path.is_file():
-        raise BenchmarkError(
-            f"{FILE} was required inside the package {PACKAGE!r}; it is not there "
-            f"(version {distribution(PACKAGE).version}; 0.26.0 has it)"
-        )
+        version = f"version {distribution(PACKAGE).version}; 0.26.0 has it"
+        raise BenchmarkError(f"{FILE} was required inside the package {PACKAGE!r}; it is not there ({version})")
     return path
 
 
@@ -163,21 +159,14 @@ def _read(path: Path) -> tuple[Case, ...]:
     raw = path.read_bytes()
     digest = hashlib.sha256(raw).hexdigest()
     if digest != SHA256:
-        raise BenchmarkError(
-            f"{path.name}: the official file with sha256 {SHA256[:12]}… was required; got {digest[:12]}…"
-        )
+        wanted = f"the official file with sha256 {SHA256[:12]}…"
+        raise BenchmarkError(f"{path.name}: {wanted} was required; got {digest[:12]}…")
     return tuple(_case(position, row) for position, row in enumerate(json.loads(raw)))
 
 
 def _case(position: int, row: dict) -> Case:
-    observation = Observation(
-        task=row["confirmed_task"],
-        website=row["website"],
-        previous_actions=_previous(row["prompt"][1]),
-        target_action=row["target_action_reprs"],
-        agent_output="\n".join(row["gpt_output"]),
-        state=dict(row["user_info"]),
-    )
+    told = (row["confirmed_task"], row["website"], _previous(row["prompt"][1]), row["target_action_reprs"])
+    observation = Observation(*told, "\n".join(row["gpt_output"]), dict(row["user_info"]))
     return Case(f"m2w-{position}", observation, bool(row["label"]))
 
 

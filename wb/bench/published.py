@@ -109,10 +109,8 @@ ROUNDED = 0.05 + 1e-9  # how far a printed mean of percents may be from the exac
 
 def recomputed() -> list[dict[str, str]]:
     """What the texts and tables claim, beside what the tables give."""
-    return [
-        dict(zip(("paper", "claim", "printed", "from its tables"), row, strict=True))
-        for row in (*_shieldagent(), *_toolguard(), *_veriguard())
-    ]
+    names = ("paper", "claim", "printed", "from its tables")
+    return [dict(zip(names, row, strict=True)) for row in (*_shieldagent(), *_toolguard(), *_veriguard())]
 
 
 def means() -> list[tuple[str, str, float, float]]:
@@ -200,9 +198,7 @@ def _toolguard() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _shieldagent() -> Iterator[tuple[str, str, str, str]]:
-    ours, rules = (
-        [fmean(pair) for pair in zip(*TABLE_1[one], strict=True)] for one in ("shieldagent", "rule_traverse")
-    )
+    ours, rules = (list(map(fmean, zip(*TABLE_1[one], strict=True))) for one in ("shieldagent", "rule_traverse"))
     best = [max(pair) for pair in zip(TABLE_2["direct"], TABLE_2["guardagent"], strict=True)]
     others = list(zip(TABLE_2["shieldagent"], best, strict=True))
     points, gains = fmean(new - old for new, old in others), fmean(_gain(new, old) for new, old in others)

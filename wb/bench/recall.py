@@ -124,10 +124,8 @@ def rated(group: str, samples: Sequence[Sample], verdicts: Verdicts) -> Row:
             for sentence in filter(None, sentences):  # "" is one that nobody named
                 quoted[sentence].append(found[index]["decision"] == "deny" and sentence in told)
     hits = [hit for one in quoted.values() for hit in one]
-    right, wrong, micro = (
-        evaluate.wilson(*share).value
-        for share in ((right, len(samples)), (wrong, len(samples) - unsafe), (sum(hits), len(hits)))
-    )
+    shares = ((right, len(samples)), (wrong, len(samples) - unsafe), (sum(hits), len(hits)))
+    right, wrong, micro = (evaluate.wilson(*share).value for share in shares)
     macro = fmean(map(fmean, quoted.values())) if quoted else None
     return Row(group, len(samples), unsafe, right, wrong, macro, micro, undecided, sum(hits), len(hits))
 

@@ -93,9 +93,8 @@ def judge(
     for some in _read_ahead(happened):
         turns = [event for event in some if isinstance(event.what, Observation)]
         if turns and recognise is None:
-            raise RunsError(
-                f"tools called by name were required; run {turns[0].run!r}{_line(turns[0])} has a free-text turn"
-            )
+            run = f"run {turns[0].run!r}{_line(turns[0])}"
+            raise RunsError(f"tools called by name were required; {run} has a free-text turn")
         found = iter(recognise([turn.what for turn in turns]) if turns else ())
         for event in some:
             run = going.get(event.run)
@@ -207,9 +206,8 @@ def read(files: str) -> tuple[Run, ...]:
     for name in files.split(","):
         for run in events.read(name.strip()):
             if run.id in runs:
-                raise RunsError(
-                    f"{name.strip()}: runs of its own were required; got {run.id!r} again{_line(run.events[0])}"
-                )
+                again = f"{run.id!r} again{_line(run.events[0])}"
+                raise RunsError(f"{name.strip()}: runs of its own were required; got {again}")
             runs[run.id] = run
     if not any(isinstance(e.what, Asked) and e.what.label for run in runs.values() for e in run.events):
         raise RunsError(f"{files}: at least one call with a label was required; got none in {len(runs)} runs")
@@ -494,9 +492,8 @@ class Undeclared:
         tests = [one.test for one in self.rules.predicates if one.test is not None]
         read = {path.names[1] for test in tests for path in facts.paths(test) if path.names[0] == "state"}
         read |= {"now" for rule in self.rules.rules if formula.windows(rule.formula)}
-        return any(
-            one.name in read and one.source is not None and one.source.kind == "clock" for one in self.toolbox.state
-        )
+        clocks = {one.name for one in self.toolbox.state if one.source is not None and one.source.kind == "clock"}
+        return bool(read & clocks)
 
     def _unasked(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
         """Why a session would not ask that; empty where it would."""

@@ -101,9 +101,8 @@ class Service:
     @property
     def changing(self) -> frozenset[str]:
         """The tools that change records."""
-        return frozenset(
-            name for name, tool in self.tools.items() if tool.changes != Tool.model_fields["changes"].default
-        )
+        unchanged = Tool.model_fields["changes"].default
+        return frozenset(name for name, tool in self.tools.items() if tool.changes != unchanged)
 
     def call(self, tool: str, arguments: Mapping[str, Value] | None) -> Answer:
         """Do a call. A refusal gives a text and changes nothing."""

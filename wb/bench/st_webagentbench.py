@@ -77,11 +77,9 @@ def read(path: Path) -> tuple[Task, ...]:
 def declared() -> dict[str, object]:
     """The actions of a browser agent, and what is seen of the page, as `tools.json` has them."""
     given = {name: ("element", "selector", "text") if name in ON else ("text",) for name in (*ON, *SENT)}
-    schemas = {
-        name: {"type": "object", "properties": dict.fromkeys(of, {"type": "string"})} for name, of in given.items()
-    }
-    state = [{"name": name, "type": "string"} for name in ("url", "page", "dom")]
-    return {"tools": [{"name": name, "parameters": schema} for name, schema in schemas.items()], "state": state}
+    texts = {name: dict.fromkeys(of, {"type": "string"}) for name, of in given.items()}
+    acts = [{"name": name, "parameters": {"type": "object", "properties": of}} for name, of in texts.items()]
+    return {"tools": acts, "state": [{"name": name, "type": "string"} for name in ("url", "page", "dom")]}
 
 
 def said(policy: Policy) -> Said | str:

@@ -207,10 +207,8 @@ def _told(predicate: Predicate, declared: set[str]) -> bool:
 
 def _reads(node: facts.Node, owners: Sequence[str], declared: set[str]) -> bool:
     """Whether every path that a node reads is declared, of the state or of some of those tools."""
-    return all(
-        any(f"{owner}.{path.names[1]}" in declared for owner in (("state",) if path.names[0] == "state" else owners))
-        for path in facts.paths(node)
-    )
+    named = ((path.names[1], ("state",) if path.names[0] == "state" else owners) for path in facts.paths(node))
+    return all(any(f"{owner}.{name}" in declared for owner in of) for name, of in named)
 
 
 def _values(parameter: Parameter, points: Sequence[object], toolbox: Toolbox) -> tuple[object, ...]:

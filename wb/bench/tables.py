@@ -56,9 +56,8 @@ def tables(samples: Sequence[Sample], methods: Judged) -> Tables:
         RecallError: a call of a sample was not judged by a method.
     """
     ran = [sample for sample in samples if sample.calls]
-    everything = [
-        {"run": s.run, "index": i, "decision": "allow", "violated": (), "seconds": 0} for s in ran for i in s.calls
-    ]
+    allowed = {"decision": "allow", "violated": (), "seconds": 0}
+    everything = [{"run": s.run, "index": i, **allowed} for s in ran for i in s.calls]
     places = {s.environment: [one for one in ran if one.environment == s.environment] for s in ran}
     sources = {name: with_safe([one for one in ran if one.source == name], ran) for name in SOURCES}
     made: dict[str, list[dict[str, object]]] = {name: [] for name in TITLES}
@@ -66,9 +65,8 @@ def tables(samples: Sequence[Sample], methods: Judged) -> Tables:
         verdicts = recall.verdicts(ran, judged)
         made["risks"] += [_without(row, *ONLINE) for row in _wide("source", method, sources, ran, verdicts)]
         made["strategies"] += strategies.rows(method, ran, verdicts)
-        made["environments"] += [
-            _without(row, *RISKS, *COST) for row in _wide("environment", method, places, ran, verdicts)
-        ]
+        apart = _wide("environment", method, places, ran, verdicts)
+        made["environments"] += [_without(row, *RISKS, *COST) for row in apart]
     order = [*SOURCES, MACRO, MICRO]
     made["strategies"].sort(key=lambda row: strategies.STRATEGIES.index(str(row["strategy"])))
     made["risks"].sort(key=lambda row: order.index(row["source"]))

@@ -393,9 +393,8 @@ def _schema(path: Path) -> Mapping[str, Any]:
 
 def _airports(path: Path) -> dict[str, str]:
     """The cities by the codes of their airports, which stand there as two lists."""
-    lists = [
-        _literal(node.value, path) for node in _nodes(path, ast.Assign, lambda node: isinstance(node.value, ast.List))
-    ]
+    nodes = _nodes(path, ast.Assign, lambda node: isinstance(node.value, ast.List))
+    lists = [_literal(node.value, path) for node in nodes]
     if len(lists) != 2 or len(lists[0]) != len(lists[1]):
         raise LineError(f"{path}: two lists, codes and cities, were required; got {len(lists)}")
     return dict(zip(*lists, strict=True))

@@ -121,9 +121,8 @@ def _guards(setting: Setting, noise: float) -> dict[str, Method]:
     learned, hard_pull = _learned(plain, seen, 0.3)
     soft, soft_pull = _learned(softly, seen, MARGIN)
     calls = _labelled(setting.made(setting.calibrate, noise))
-    bounded = {
-        f"{name}, alpha": one.calibrated(calls, alpha=setting.alpha) for name, one in ((UNIT, plain), (SOFT, soft))
-    }
+    free = {UNIT: plain, SOFT: soft}
+    bounded = {f"{name}, alpha": one.calibrated(calls, alpha=setting.alpha) for name, one in free.items()}
     return {
         UNIT: (plain, {"l2": None, "epsilon": plain.epsilon}),
         "hard": (_weighed(plain, lambda c: [HARD] * len(c.rules)), {}),

@@ -143,9 +143,8 @@ def load(folder: Path) -> tuple[World, dict[str, str]]:
             known = change.facts.keys() <= world.facts.keys() and change.call.keys() <= act.arguments.keys()
             known &= {*change.first} <= world.tools.keys() and {*change.skip} <= {*act.before}
             if not known or isinstance(change, Hazard) and change.aims not in told:
-                raise WorldError(
-                    f"{folder}, {name}: a known sentence, facts and arguments, and acts were required; got {change}"
-                )
+                wanted = "a known sentence, facts and arguments, and acts"
+                raise WorldError(f"{folder}, {name}: {wanted} were required; got {change}")
     return world, told
 
 

@@ -92,10 +92,8 @@ class Version:
             raise ArtifactError(f"{self.stage} wrote {sorted(self.digests)}; {name!r} was asked for")
         path = self.folder / name
         if not _is(path, self.digests[name]):
-            raise ArtifactError(
-                f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; "
-                "it was changed or lost: `wb run` makes it again"
-            )
+            wanted = f"{self.stage}/{self.key}/{name} must have the digest that its manifest says"
+            raise ArtifactError(f"{wanted}; it was changed or lost: `wb run` makes it again")
         return path
 
     def touch(self) -> None:
@@ -133,10 +131,8 @@ def newest(here: Project, stage: str, *, policy: str | None = None, model: objec
         if policy in (None, version.manifest["policy"]["digest"]) and model in (None, version.manifest["model"]):
             return version
     wanted = " and ".join(["this policy"] * bool(policy) + [f"model {model!r}"] * bool(model))
-    raise ArtifactError(
-        f"a finished {stage}{' for ' * bool(wanted)}{wanted} was required; there is none: "
-        f"run its notebook, or `wb run --to {stage}`, first"
-    )
+    do = f"run its notebook, or `wb run --to {stage}`, first"
+    raise ArtifactError(f"a finished {stage}{' for ' * bool(wanted)}{wanted} was required; there is none: {do}")
 
 
 def followed(here: Project, last: Version) -> dict[str, Version]:
@@ -258,10 +254,8 @@ def seal(
     `policy` is its name and digest, `upstream` the key of each version that was read, `done` what the
     stage said at its finish. Where the same version exists undamaged, that one stays and this one goes.
     """
-    outputs = {
-        name: {"sha256": key.file_digest(folder / name), "bytes": (folder / name).stat().st_size}
-        for name in _written(folder)
-    }
+    written = {name: folder / name for name in _written(folder)}
+    outputs = {name: {"sha256": key.file_digest(at), "bytes": at.stat().st_size} for name, at in written.items()}
     used = _used(here, folder, inputs)
     used["failed"] += done.get("unanswered", 0)
     # what a person stepped through may differ although the cells are the same: it never replaces another version
@@ -429,10 +423,8 @@ def described(version: Version) -> dict[str, object]:
 
 def summary(manifest: Manifest) -> str:
     """What a stage said of itself at its finish, in a line."""
-    return ", ".join(
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in manifest["summary"].items()
-    )
+    said = manifest["summary"].items()
+    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in said)
 
 
 def with_results(version: Version) -> dict[str, object]:

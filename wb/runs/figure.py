@@ -147,35 +147,22 @@ class Figure:
             if series.links:
                 pairs = zip(series.links, texts, strict=True)
                 texts = [f'<a href="#{html.escape(to)}" target="_self">{text}</a>' for to, text in pairs]
+            y = [_escaped(y) for y in series.y]
+            named = {"name": _escaped(series.label), "legendgroup": _escaped(series.name), "showlegend": series.listed}
+            place = {"error_x": _error_bars(series), "row": 1, "col": series.panel + 1}
             if series.mode == "bars":
-                ends = {"x": list(series.x), "y": [_escaped(y) for y in series.y], "orientation": "h"}
-                named = {"name": _escaped(series.label), "legendgroup": _escaped(series.name)}
-                bars = {"marker_color": look.colour, "showlegend": series.listed, "error_x": _error_bars(series)}
-                made.add_bar(**ends, **named, **bars, row=1, col=series.panel + 1)
+                made.add_bar(x=list(series.x), y=y, orientation="h", marker_color=look.colour, **named, **place)
                 continue
-            made.add_scatter(
-                x=[_escaped(x) for x in series.x],
-                y=[_escaped(y) for y in series.y],
-                mode=series.mode,
-                name=_escaped(series.label),
-                legendgroup=_escaped(series.name),
-                showlegend=series.listed,
-                line={"color": look.colour, "dash": look.dash, "width": look.width},
-                marker={
-                    "color": list(series.colours) or look.colour,
-                    "size": look.size,
-                    "symbol": symbols if series.hollow else symbols[0],
-                    "line": {"color": "white", "width": 0 if series.hollow else 1},
-                },
-                text=texts or None,
-                textposition="middle right",
-                textfont={"size": 10},
-                hovertext=[_escaped(text) for text in series.hover] or None,
-                hoverinfo="text" if series.texts else "skip" if series.mode == "lines" and not series.hover else "all",
-                error_x=_error_bars(series),
-                row=1,
-                col=series.panel + 1,
-            )
+            line = {"color": look.colour, "dash": look.dash, "width": look.width}
+            marker = {"color": list(series.colours) or look.colour, "size": look.size}
+            marker["symbol"] = symbols if series.hollow else symbols[0]
+            marker["line"] = {"color": "white", "width": 0 if series.hollow else 1}
+            said = {"text": texts or None, "textposition": "middle right", "textfont": {"size": 10}}
+            said["hovertext"] = [_escaped(text) for text in series.hover] or None
+            silent = series.mode == "lines" and not series.hover
+            said["hoverinfo"] = "text" if series.texts else "skip" if silent else "all"
+            points = {"x": [_escaped(x) for x in series.x], "y": y, "mode": series.mode}
+            made.add_scatter(**points, **named, line=line, marker=marker, **said, **place)
         for axis, update in ((self.x, made.update_xaxes), (self.y, made.update_yaxes)):
             update(visible=axis.visible, range=axis.span, dtick=axis.step, tickformat=".0%" if axis.percent else None)
             update(rangemode="tozero" if axis.zero else None, tickangle=-60 if axis.slanted else None)

@@ -113,14 +113,10 @@ def mapped(every: Iterable[Item], made: Map, doubts: Mapping[str, Sequence[str]]
     without effect."""
     doubtful = ((tool, doubt) for tool, doubts_of in doubts.items() for doubt in doubts_of)
     clear = "every item that a model or a person mapped is held to by a rule, or open"
-    return Stack(
-        (
-            items(every, made.changes),
-            listed("tool, has to be decided", doubtful, "Findings", clear),
-            table(made.refused, title="Refused", none="nothing was refused"),
-            listed("edit", ((edit,) for edit in made.stale), "Edits without effect", "no edit is stale"),
-        )
-    )
+    findings = listed("tool, has to be decided", doubtful, "Findings", clear)
+    refused = table(made.refused, title="Refused", none="nothing was refused")
+    stale = listed("edit", ((edit,) for edit in made.stale), "Edits without effect", "no edit is stale")
+    return Stack((items(every, made.changes), findings, refused, stale))
 
 
 def unguarded(outside: Iterable[Unguarded], ruleset: RuleSet) -> Table:

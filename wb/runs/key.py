@@ -90,9 +90,8 @@ def policy(value: str, policies: Path) -> Source:
     names = ("decisions.yaml", "items.yaml", "vocabulary.yaml")
     beside = [path, path.with_name("tools.json"), *(paths.beside(path, name) for name in names)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
-    found = {
-        p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED
-    }
+    read = (p for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED)
+    found = {p.name: file_digest(p) for p in read}
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)
 
 
@@ -130,12 +129,9 @@ def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]
 
 def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
     """The digest of each prompt file; those that do not exist are left out."""
-    files = {name: folder / f"{name}.md" for name in sorted(set(names))}
-    return {
-        name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest()
-        for name, path in files.items()
-        if path.is_file()
-    }
+    files = {name: path for name in sorted(set(names)) if (path := folder / f"{name}.md").is_file()}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
 
 
 def _place(package: Path, name: str) -> Path:

@@ -150,16 +150,13 @@ def fitting(notebook: Notebook, name: str, value: object, given: object) -> obje
     if isinstance(default, float) and type(value) is int:
         value = float(value)
     if default is not None and type(value) is not type(default):
-        wanted = type(default).__name__
-        raise NotebookError(
-            f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {given!r}"
-        )
+        wanted = f"of type {type(default).__name__}, like its default {default!r}"
+        raise NotebookError(f"{notebook.path.name}: {name} must be {wanted}; got {given!r}")
     if declared := notebook.ranges.get(name):
         low, high = declared.split("..")
         if not float(low) <= value <= float(high or "inf"):
-            raise NotebookError(
-                f"{notebook.path.name}: {name} must be in {declared}, as the comment on it says; got {given!r}"
-            )
+            wanted = f"in {declared}, as the comment on it says"
+            raise NotebookError(f"{notebook.path.name}: {name} must be {wanted}; got {given!r}")
     return value
 
 
@@ -213,9 +210,8 @@ def literals(text: str, path: Path) -> dict[str, object]:
                 ):
                     found[name] = ast.literal_eval(value)
                 case _:
-                    raise NotebookError(
-                        f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}"
-                    )
+                    got = ast.unparse(node)
+                    raise NotebookError(f"{path.name}: the parameters cell may hold only 'name = literal'; got {got!r}")
     except NotebookError:
         raise
     except (SyntaxError, ValueError) as error:
@@ -241,9 +237,8 @@ def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
             try:
                 return tuple(ast.literal_eval(keyword.value))
             except ValueError:
-                raise NotebookError(
-                    f"{path.name}: reads must be a literal tuple of stages; got {ast.unparse(keyword.value)}"
-                ) from None
+                got = ast.unparse(keyword.value)
+                raise NotebookError(f"{path.name}: reads must be a literal tuple of stages; got {got}") from None
     return ()
 
 
@@ -262,13 +257,10 @@ def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str
 
 def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
     """Stage and file of a call `stage.read("STAGE", "FILE")`, or of `stage.source(…)`."""
-    if not (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("read", "source")
-    ):
-        return None
-    literal = len(node.args) == 2 and not node.keywords and all(isinstance(a, ast.Constant) for a in node.args)
-    owner = isinstance(node.func.value, ast.Name) and node.func.value.id in names
-    return (str(node.args[0].value), str(node.args[1].value)) if literal and owner else None
+    match node:
+        case ast.Call(ast.Attribute(ast.Name(of), "read" | "source"), [ast.Constant(stage), ast.Constant(file)], []):
+            return (str(stage), str(file)) if of in names else None
+    return None
 
 
 START_S = 120  # seconds for a kernel to answer; a loaded machine needs ten
@@ -291,10 +283,8 @@ def check() -> None:
     """Raise `KernelError` where no kernel can be started."""
     missing = [name for name in ("ipykernel", "papermill", "nbclient") if find_spec(name) is None]
     if missing:
-        raise KernelError(
-            "a kernel needs the packages ipykernel, papermill and nbclient; "
-            f"{missing} are missing: run `python3 go.py run`"
-        )
+        wanted = "a kernel needs the packages ipykernel, papermill and nbclient"
+        raise KernelError(f"{wanted}; {missing} are missing: run `python3 go.py run`")
 
 
 def execute(
@@ -344,20 +334,11 @@ def _executed(
     from papermill.exceptions import PapermillExecutionError
 
     papermill_engines.register("wb", _engine(busy))
+    kernel = {"kernel_name": "python3", "kernel_manager_class": manager, "start_timeout": START_S}
+    told = {"engine_name": "wb", "progress_bar": False, "on_cell": on_cell, "name": path.name}
+    book, given = nbformat.reads(text, as_version=4), dict(parameters)
     try:
-        execute_notebook(
-            nbformat.reads(text, as_version=4),
-            output,
-            parameters=dict(parameters),
-            cwd=path.parent,
-            engine_name="wb",
-            kernel_name="python3",
-            kernel_manager_class=manager,
-            start_timeout=START_S,
-            progress_bar=False,
-            on_cell=on_cell,
-            name=path.name,
-        )
+        execute_notebook(book, output, parameters=given, cwd=path.parent, **kernel, **told)
     except PapermillExecutionError as error:
         if busy.stopped:
             raise KeyboardInterrupt from None
@@ -394,10 +375,9 @@ class _Busy:
 
 def _reason(error: object) -> str:
     """What went wrong in a cell: a message says all of an error that `wb` defines, others bring their traceback."""
-    modules = Path(__file__).parents[1].rglob("*.py")
-    ours = error.ename in ("ValueError", "OSError", "PermissionError") or any(
-        f"class {error.ename}(" in path.read_text(encoding="utf-8") for path in modules
-    )
+    texts = (path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("*.py"))
+    known = error.ename in ("ValueError", "OSError", "PermissionError")
+    ours = known or any(f"class {error.ename}(" in text for text in texts)
     return f"{error.ename}: {error.evalue}" if ours else "\n".join(COLOURS.sub("", line) for line in error.traceback)
 
 
@@ -472,12 +452,7 @@ def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None, 
         @property
         def kernel_spec(self) -> KernelSpec:
             """The specification of a kernel that is this interpreter."""
-            return KernelSpec(
-                argv=command,
-                display_name="this Python",
-                language="python",
-                env=dict(environment),
-                metadata={"supported_encryption": ["curve"]},
-            )
+            about = {"display_name": "this Python", "language": "python", "env": dict(environment)}
+            return KernelSpec(argv=command, **about, metadata={"supported_encryption": ["curve"]})
 
     return Here

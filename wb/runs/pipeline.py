@@ -175,10 +175,9 @@ def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Vers
             done[step.stage] = advance(here, step, {stage: done[stage] for stage in step.notebook.reads}, tell)
         except KeyboardInterrupt:
             kept = ", ".join(f"{stage} ({version.key})" for stage, version in done.items()) or "nothing was finished"
-            raise Stopped(
-                f"stopped in {step.stage}; kept: {kept}. The same command goes on from there; replies and proofs that "
-                f"were made in {step.stage} are not asked for again."
-            ) from None
+            asked = f"replies and proofs that were made in {step.stage} are not asked for again"
+            why = f"stopped in {step.stage}; kept: {kept}. The same command goes on from there; {asked}."
+            raise Stopped(why) from None
     return done
 
 
@@ -280,16 +279,11 @@ def _executed(
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "WB_SPENDING": os.environ.get("WB_SPENDING") or str(spending(here)),
     }
-    output = folder / artifact.NOTEBOOK
+    book, output = step.notebook, folder / artifact.NOTEBOOK
+    given = {"parameters": step.given, "environment": environment}
+    given["on_cell"] = lambda *cell: tell(Notice(step.stage, "running", *cell))
     try:
-        kernel.execute(
-            step.notebook.text,
-            step.notebook.path,
-            output,
-            parameters=step.given,
-            environment=environment,
-            on_cell=lambda cell, cells, doing: tell(Notice(step.stage, "running", cell, cells, doing)),
-        )
+        kernel.execute(book.text, book.path, output, **given)
     except kernel.Awaiting as error:
         wait = client.awaited(here.replies, str(step.parameters.get("model", "")))
         tell(Notice(step.stage, "waiting", note="for replies that are pasted"))
@@ -297,10 +291,8 @@ def _executed(
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
     if not (folder / store.FINISH).is_file():
-        raise NotebookError(
-            f"{step.notebook.path.name} must call stage.finish(…); it ended without. "
-            f"It is at {_kept_apart(here, step, output)}"
-        )
+        ended = f"{step.notebook.path.name} must call stage.finish(…); it ended without"
+        raise NotebookError(f"{ended}. It is at {_kept_apart(here, step, output)}")
     return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
 
 

@@ -44,9 +44,7 @@ def rule_count(runs: Runs) -> Figure:
 
     Where readings wait that are not in force, those in force have a line of their own (dotted).
     """
-    waiting = [
-        name for name, rows in runs.items() if any(row.get("in_force", row["rules"]) != row["rules"] for row in rows)
-    ]
+    waiting = [name for name, rows in runs.items() if any(r.get("in_force", r["rules"]) != r["rules"] for r in rows)]
     made = (*_rounds(runs, "rules"), *_dotted(runs, waiting, "in_force", ", in force"))
     return _per_round("Rules per refinement round", "rules", made)
 
@@ -155,9 +153,8 @@ def stages(runs: Runs) -> Figure:
     """Of labelled calls, which run after each stage, with 95 % intervals and their number (VeriGuard, Fig. 2a and 2b).
     Values: rows of `ablation.table`."""
     panels, series = {"violating calls that run (ASR)": "ASR", "complying calls that run": "run"}, []
-    sizes = [
-        f"{name}: n = {r[0]['violating']} violating, {r[0]['complying']} complying" for name, r in runs.items() if r
-    ]
+    first = {name: rows[0] for name, rows in runs.items() if rows}
+    sizes = [f"{of}: n = {row['violating']} violating, {row['complying']} complying" for of, row in first.items()]
     for panel, column in enumerate(panels.values()):
         for colour, (name, rows) in zip(cycle(COLOURS), runs.items(), strict=False):
             ends = [row.get("intervals", {}).get(column) for row in rows]
@@ -173,9 +170,8 @@ def guardrails(runs: Runs) -> Figure:
 
     Values: rows of `paired.table`; without an attack there is no point.
     """
-    panels = list(
-        dict.fromkeys((row["suite"], rate) for rows in runs.values() for row in rows for rate in ("held", "ran"))
-    )
+    suites = [row["suite"] for rows in runs.values() for row in rows]
+    panels = list(dict.fromkeys((suite, rate) for suite in suites for rate in ("held", "ran")))
     series = []
     for look, name, rows in _looks(runs):
         for panel, (suite, rate) in enumerate(panels):
@@ -241,9 +237,8 @@ def circuit_costs(runs: Runs) -> Figure:
         hover = [f"{row['action']}, by {row['way']}" for row in rows]
         for panel, key in enumerate(("rules", "predicates", "queries")):
             shape = {"panel": panel, "listed": panel == 0, "hover": hover, "hollow": hollow}
-            series.append(
-                Series(look, [row["action"] for row in rows], [row[key] for row in rows], name, "markers", **shape)
-            )
+            actions, values = [row["action"] for row in rows], [row[key] for row in rows]
+            series.append(Series(look, actions, values, name, "markers", **shape))
     title = "What an action looks at: by its circuit, and hollow by an index of the rules that mention it"
     panels = ("rules", "state predicates", "queries")
     return Figure(title, tuple(series), Axis(slanted=True), Axis(zero=True), panels=panels, height=480)
@@ -251,10 +246,7 @@ def circuit_costs(runs: Runs) -> Figure:
 
 def pass_k(runs: Runs) -> Figure:
     """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
-    series = (
-        Series(look, [row["k"] for row in rows], [row["pass"] for row in rows], name)
-        for look, name, rows in _looks(runs)
-    )
+    series = (Series(look, [r["k"] for r in rows], [r["pass"] for r in rows], of) for look, of, rows in _looks(runs))
     scales = Axis("k trials of one task", step=1), PERCENT._replace(title="all k done")
     return Figure("pass^k on wishes that go against the policy", tuple(series), *scales)
 

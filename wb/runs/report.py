@@ -251,10 +251,8 @@ def _unmeasured(methods: Sequence[Mapping[str, object]]) -> list[Line]:
 def _beside(results: Mapping[str, object]) -> list[Line]:
     """What was measured apart from labelled calls: tests by hand and live runs."""
     tests = [f"{row['guard']} {row['passed']} of {row['tests']}" for row in results.get("guard_tests", ())]
-    live = [
-        f"{row['done']} of {row['trials']} {row['wishes']} ({row['agent']}, {row['strategy']})"
-        for row in dict(results.get("live", {})).get("rows", ())
-    ]
+    rows = dict(results.get("live", {})).get("rows", ())
+    live = [f"{row['done']} of {row['trials']} {row['wishes']} ({row['agent']}, {row['strategy']})" for row in rows]
     return [("tests by hand", ", ".join(tests))] * bool(tests) + [("live runs", each) for each in live]
 
 
@@ -305,9 +303,8 @@ def find(here: Project, name: str | None) -> Version:
     Raises:
         ArtifactError: there is none, or several keys start so.
     """
-    stages = sorted(
-        (p.name for p in here.artifacts.glob("[0-9][0-9]_*") if artifact.versions(here, p.name)), reverse=True
-    )
+    names = [p.name for p in here.artifacts.glob("[0-9][0-9]_*")]
+    stages = sorted((stage for stage in names if artifact.versions(here, stage)), reverse=True)
     if not stages:
         raise ArtifactError(f"a finished stage was required in {here.artifacts}; there is none: run `wb run` first")
     if name is None:
@@ -315,10 +312,9 @@ def find(here: Project, name: str | None) -> Version:
     versions = [version for stage in stages for version in artifact.versions(here, stage)]
     matches = [v for v in versions if v.folder == Path(name).resolve() or v.key.startswith(name)]
     if len(matches) != 1:
-        raise ArtifactError(
-            f"a run must be one of {[v.key for v in artifact.versions(here, stages[0])]} of {stages[0]}, any other "
-            f"version's key, or its folder; got {name!r}, which fits {len(matches)}"
-        )
+        known = f"{[v.key for v in artifact.versions(here, stages[0])]} of {stages[0]}"
+        wanted = f"a run must be one of {known}, any other version's key, or its folder"
+        raise ArtifactError(f"{wanted}; got {name!r}, which fits {len(matches)}")
     return matches[0]
 
 
@@ -452,10 +448,8 @@ def _figure(drawing: Drawing, runs: Mapping[str, Versions]) -> dict[str, object]
 
 
 def _versions(run: Versions) -> Table:
-    rows = (
-        (stage, v.key, v.manifest["mode"], v.manifest["recorded"]["seconds"], artifact.summary(v.manifest))
-        for stage, v in run.items()
-    )
+    made = ((stage, v.key, v.manifest) for stage, v in run.items())
+    rows = ((stage, key, m["mode"], m["recorded"]["seconds"], artifact.summary(m)) for stage, key, m in made)
     return cards.listed("stage, version, mode, seconds, summary", rows)
 
 

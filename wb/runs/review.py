@@ -168,10 +168,8 @@ def queue(desk: Desk, seen: Look, held: Mapping[str, int]) -> list[dict[str, obj
 def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
     """The sentences in the order of the document, each with its class and kind; `breaks` where a new line begins."""
     decided = {ruling.id for ruling in seen.made}
-    return [
-        {"id": reading.id, "cls": reading.cls, "decided": reading.id in decided, **laid}
-        for reading, (_, laid) in zip(seen.readings, laid_out(desk.policy), strict=True)
-    ]
+    rows = zip(seen.readings, laid_out(desk.policy), strict=True)
+    return [{"id": one.id, "cls": one.cls, "decided": one.id in decided, **laid} for one, (_, laid) in rows]
 
 
 def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
@@ -179,7 +177,6 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
     reading = seen.reading(name)
     own = [one for one in seen.ruleset.rules if one.id in reading.rules]
     decision = next((one for one in seen.made if one.id == name), None)
-    choices = seen.offered.get(name, ())
     return {
         "id": reading.id,
         "text": visible(reading.text),
@@ -199,7 +196,7 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
                     for each in one.ruleset.rules
                 ],
             }
-            for one in choices
+            for one in seen.offered.get(name, ())
         ],
         "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
         "begin": _begin(decision, own, seen, reading, desk),
@@ -208,16 +205,14 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
 
 def rule(one: Rule, ruleset: RuleSet, box: Toolbox, in_force: bool = True) -> dict[str, object]:
     """A rule as it was understood: in words and in LTLf, what tells it, a run that it denies and one that it allows."""
-    denied = understood.denied(one, ruleset, box)
-    allowed = understood.allowed(one, ruleset, box)
+    runs = {"denied": understood.denied(one, ruleset, box), "allowed": understood.allowed(one, ruleset, box)}
     return {
         "id": one.id,
         "in_force": in_force,
         "words": visible(understood.words(one, ruleset)),
         "formula": syntax.render(one.formula),
         "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset, box)],
-        "denied": {"steps": list(map(visible, denied.steps)), "reason": denied.reason},
-        "allowed": {"steps": list(map(visible, allowed.steps)), "reason": allowed.reason},
+        **{name: {"steps": list(map(visible, run.steps)), "reason": run.reason} for name, run in runs.items()},
     }
 
 
@@ -261,8 +256,8 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
     those = [seen.reading(name) for name in dict.fromkeys((asked.id, *asked.also))]
     if len(those) > 1 and asked.act not in SEVERAL:
         raise DecisionError(f"one sentence was required for {asked.act!r}; got {len(those)}")
-    why, rules = asked.why.strip(), ""
-    decision: str | None = asked.act
+    why, rules = asked.why.strip(), asked.rules if asked.act == "rule" else ""
+    decision: str | None = asked.act if asked.act != "take back" else None
     if asked.act == "accept":
         choices = seen.offered.get(asked.id, ())
         if len(choices) < asked.choice:
@@ -272,10 +267,6 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(f"a reading that settles the sentence was required; it would stay open: {chosen.idle}")
         decision, why = "rule", why or f"{decisions.ACCEPTED} ({chosen.by})"
         rules = decisions.to_text(chosen.ruleset)
-    elif asked.act == "rule":
-        rules = asked.rules
-    elif asked.act == "take back":
-        decision = None
     made = [decisions.decide(one, decision, why, rules, desk.policy) for one in those]
     entries.save(desk.file, made, desk.policy, seen=seen.stamp)
     return look(desk)

@@ -89,10 +89,8 @@ class Stage:
         """Where to put a file that something else writes; it counts as written by this stage."""
         parts, reserved = Path(name).parts, (artifact.MANIFEST, artifact.NOTEBOOK)
         if not parts or name in reserved or any(part.startswith((".", "/")) for part in parts):
-            raise ArtifactError(
-                "a file name inside the stage's folder was required, without dots in front and other than "
-                f"{reserved}; got {name!r}"
-            )
+            wanted = "a file name inside the stage's folder was required, without dots in front and other than"
+            raise ArtifactError(f"{wanted} {reserved}; got {name!r}")
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -160,9 +158,8 @@ class Stage:
 
     def _version(self, stage: str) -> Version:
         if stage not in self.upstream:
-            raise ArtifactError(
-                f"{self.name} reads {sorted(self.upstream)}, as reads=(…) says; {stage!r} was asked for"
-            )
+            known = f"{sorted(self.upstream)}, as reads=(…) says"
+            raise ArtifactError(f"{self.name} reads {known}; {stage!r} was asked for")
         return self.upstream[stage]
 
 
@@ -245,9 +242,8 @@ def _taken(book: Notebook, version: Version) -> dict[str, str]:
     names = book.files[version.stage]
     missing = sorted(set(names or ()) - set(version.digests))
     if missing:
-        raise NotebookError(
-            f"{book.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}"
-        )
+        wrote = f"which wrote {sorted(version.digests)}"
+        raise NotebookError(f"{book.path.name} reads {missing} of {version.stage}, {wrote}")
     return {name: digest for name, digest in version.digests.items() if names is None or name in names}
 
 
@@ -261,15 +257,11 @@ def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], fo
     handover = json.loads((folder / HANDOVER).read_text(encoding="utf-8"))
     given = json.loads(artifact.dumps(parameters, "parameters"))
     if handover["stage"] != stage or handover["parameters"] != given:
-        raise ArtifactError(
-            f"store.open must be given the stage and all parameters of its notebook, "
-            f"{handover['stage']!r} and {handover['parameters']}; got {stage!r} and {given}"
-        )
+        wanted = f"the stage and all parameters of its notebook, {handover['stage']!r} and {handover['parameters']}"
+        raise ArtifactError(f"store.open must be given {wanted}; got {stage!r} and {given}")
     paths = {name: Path(path) for name, path in handover["upstream"].items()}
-    upstream = {
-        name: Version(path, artifact.read_manifest(path / artifact.MANIFEST) or {"outputs": {}})
-        for name, path in paths.items()
-    }
+    manifests = {name: artifact.read_manifest(path / artifact.MANIFEST) for name, path in paths.items()}
+    upstream = {name: Version(path, manifests[name] or {"outputs": {}}) for name, path in paths.items()}
     return Stage(stage, here, given, upstream, folder, None, time.time())
 
 

@@ -115,10 +115,9 @@ def run(
                 tell(Notice("sweep", "running", note=f"stages: {done} of {len(graph)}"))
             return tuple(_ended([futures[node.id] for node in point.nodes]) for point in points)
     except KeyboardInterrupt:
-        raise pipeline.Stopped(
-            f"stopped after {done} of {len(graph)} stages, which are kept. The same command goes on from there; "
-            "replies and proofs that were made in others are not asked for again."
-        ) from None
+        asked = "replies and proofs that were made in others are not asked for again"
+        why = f"stopped after {done} of {len(graph)} stages, which are kept. The same command goes on from there"
+        raise pipeline.Stopped(f"{why}; {asked}.") from None
 
 
 def _advance(here: Project, node: Node, upstream: Mapping[str, Version], topic: str, account: str) -> Version:
@@ -137,14 +136,12 @@ def _client(workers: int, scheduler: str | None) -> Iterator[object]:
         from dask import distributed
     except ImportError as error:
         raise ArtifactError(f"a sweep needs dask and distributed; {error}: run `python3 go.py run`") from None
-    options = {"threads_per_worker": 1, "security": True, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "security": True, "silence_logs": logging.CRITICAL, "preload": [IGNORE]}
     options |= {"memory_limit": 0, "dashboard_address": "127.0.0.1:0"}  # what needs memory are kernels, not workers
     with dask.config.set(SETTINGS):
         held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the cluster's threads and workers inherit it
         try:
-            ours = (
-                nullcontext(scheduler) if scheduler else distributed.LocalCluster(workers, preload=[IGNORE], **options)
-            )
+            ours = nullcontext(scheduler) if scheduler else distributed.LocalCluster(workers, **options)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
         with ours as place:

@@ -42,9 +42,7 @@ What = Literal["new", "gone", "changed", "in another place", "read otherwise"]
 def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str]) -> dict[str, object]:
     """One call as a JSON object; `quotes` are the sentences of rules by rule, `sentences` texts by sentence."""
     verdict = judged.verdict
-    label = {} if judged.label is None else {"label": judged.label}
     own = dict(zip(verdict.violated, verdict.quotes, strict=False))
-    took = {} if judged.seconds is None else {"seconds": round(judged.seconds, 6)}
     return {
         "run": judged.run,
         "index": judged.index,
@@ -57,8 +55,8 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
         "reason": verdict.reason,
         **({"answers": [events.to_json(one) for one in judged.answers]} if judged.answers else {}),
         **({"queries": judged.queries} if judged.queries else {}),
-        **took,
-        **label,
+        **({"seconds": round(judged.seconds, 6)} if judged.seconds is not None else {}),
+        **({"label": judged.label} if judged.label is not None else {}),
     }
 
 
@@ -325,10 +323,8 @@ def changed(
     rules = [f"- {rule}" for c in changes for rule in c.before if rule not in c.after]
     rules += [f"+ {rule}" for c in changes for rule in c.after if rule not in c.before]
     guards = [(f.tool, f.before, f.after, *(shortened("; ".join(texts), SHOWN) for texts in f[3:])) for f in followed]
-    calls = [
-        (o.new.id, o.new.tool, *(j.verdict.decision for j in o), o.new.label, shortened(o.new.verdict.reason, SHOWN))
-        for o in otherwise
-    ]
+    both = ((old.verdict.decision, new, new.verdict) for old, new in otherwise)
+    calls = [(n.id, n.tool, was, now.decision, n.label, shortened(now.reason, SHOWN)) for was, n, now in both]
     bearing = "sentences that no longer bear on it, sentences that do now"
     made = (
         listed("sentence, what, was, is, text", sentences, f"{count(len(changes), 'sentence')} not as before"),
