@@ -81,6 +81,9 @@ class Recorded:
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: bool) -> Reply:
         """The recorded reply to just this question."""
         asked = {name: value for name, value in inputs.items() if name != "bound" or value}  # as before there was any
+        if prompt.name == "judge_rules":  # as before judges saw what tells a fact
+            own = ("tests", "question", "fields")
+            asked["facts"] = [{k: v for k, v in row.items() if k not in own} for row in asked["facts"]]
         if "state" in asked:  # as before fields said that they may be null
             asked["state"] = [{k: v for k, v in row.items() if k != "null"} for row in asked["state"]]
         key = paths.digest([prompt.name, asked])[:32]

@@ -13,19 +13,21 @@ where all of them say that it leaves out or changes something the sentence is op
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import pydantic
 
+from wb.logic import cel, facts
 from wb.logic import formula as f
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.semantics import holds
 from wb.logic.syntax import render
 from wb.models.ledger import Unanswered
-from wb.rules import agreement, readers
+from wb.rules import agreement, binding, readers
 from wb.rules.agreement import Agreement
 from wb.rules.readers import Reading
 from wb.rules.vocabulary import Vocabulary
@@ -251,7 +253,23 @@ def _rules(formulas: Sequence[Formula], vocabulary: Vocabulary) -> list[str]:
 def _names(
     group: Sequence[Mapping[str, object]], found: Mapping[str, Agreement], vocabulary: Vocabulary
 ) -> dict[str, object]:
-    """What the names in the rules of some statements say, and which acts there are beside."""
+    """What the names in the rules of some statements say and by what they are told, and which acts there are beside."""
     used = {name for row in group for one in found[str(row["id"])].formulas for name in f.predicates(one)}
     rows = vocabulary.rows()
-    return {"acts": rows["acts"], "facts": [row for row in rows["facts"] if row["name"] in used]}
+    told = [{**row, **_told_by(str(row["name"]), vocabulary)} for row in rows["facts"] if row["name"] in used]
+    return {"acts": rows["acts"], "facts": told}
+
+
+def _told_by(name: str, vocabulary: Vocabulary) -> dict[str, object]:
+    """The tests of a fact, or its question, and what the fields that they read are."""
+    entry = vocabulary.entry(name)
+    if entry.predicate.question:
+        return {"question": entry.predicate.question}
+    bindings = [one for one in (entry.predicate, *entry.others) if one.test is not None]
+    read = {}
+    for one in bindings:
+        for path in facts.paths(one.test):
+            tool = one.tools[0] if one.tools else ""
+            with suppress(ValueError):  # another name than a field's: the test alone tells
+                read[".".join(path.names[:2])] = binding.field(path, tool, vocabulary.toolbox).description
+    return {"tests": [cel.render(one.test) for one in bindings], "fields": read}
