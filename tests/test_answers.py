@@ -530,7 +530,7 @@ def test_wb_judge_asks_the_model_it_is_told_and_takes_recorded_replies(
         assert len(server.requests) == 1 and "My flight was late." in str(server.requests[0])
     answer = {"field": "late", "value": True, "quotation": "flight was late", "by": "scripted"}
     assert row["decision"] == "allow" and row["answers"] == [answer]
-    assert "the guards are of the newest run, by offline" in said
+    assert "the guards are of the run by offline" in said
     assert "near misses: 1 of 1 calls rightly allowed rest on facts not looked up before" in said
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.setenv("WB_REPLIES", "replay")

@@ -477,6 +477,8 @@ def test_what_all_judges_object_to_is_open(verdicts: list, cls: str) -> None:
         (shown,) = [inputs for name, inputs in judging[0].engine.asked if name == "judge_rules"]
         rows = {row["id"]: row["rules"] for row in shown["statements"]}
         assert rows[ADULTS] == ["ALWAYS (rent IMPLIES adult)"] and "nothing" in rows[DEEP][0] and "s1" not in rows
+        adult = next(row for row in shown["facts"] if row["name"] == "adult")
+        assert adult["tests"] == ["state.age >= 18"] and list(adult["fields"]) == ["state.age"]
 
 
 def test_a_missing_entry_is_added_and_only_its_statements_are_read_again() -> None:

@@ -313,13 +313,14 @@ def newest(policy: str | Path, model: str | None = None) -> Built | None:
     return None if problem else load(str(policy), versions)
 
 
-def begun(policy: str | Path) -> str | None:
-    """The model of the newest run of the policy, finished or not; None where there is none, or it was made offline."""
+def begun(policy: str | Path, model: str | None = None) -> str | None:
+    """The model of the newest run of the policy, finished or not, by that model where one is named; None where there is
+    none, or it was made offline."""
     here = paths.project()
-    source = key.policy(str(policy), here.policies)
     with suppress(ArtifactError):
-        model = str(artifact.newest(here, "01_policy_extraction", policy=source.digest).manifest["model"])
-        return model if model != "offline" else None
+        source = key.policy(str(policy), here.policies)
+        made = artifact.newest(here, "01_policy_extraction", policy=source.digest, model=model)
+        return None if made.manifest["model"] == "offline" else str(made.manifest["model"])
     return None
 
 

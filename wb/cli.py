@@ -619,10 +619,12 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     from wb.models import client
 
     found = building.newest(policy, model)
-    model = model or (building.begun(policy) if found is None else None)
-    if found is None and alike and model is not None and (found := building.newest(policy)) is not None:
-        print(f"wb: the guards are of the newest run, by {found.model}", file=sys.stderr)
+    if found is None and model is None:
+        model = building.begun(policy)
+    elif found is None and alike and not building.begun(policy, model):
+        found = building.newest(policy)
     if found is not None:
+        print(f"wb: the guards are of the run by {found.model}, {found.versions[building.PROOFS].key}", file=sys.stderr)
         return found
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
     if wait := client.awaited(paths.project().replies, model or ""):

@@ -23,6 +23,7 @@ from wb.bench import summary
 from wb.bench.tables import SHARES
 from wb.guards import runtime
 from wb.logic import cel
+from wb.logic.wording import shortened
 from wb.models import client
 from wb.paths import Project, write_whole
 from wb.rules import questions, requirements, rulefile
@@ -40,6 +41,8 @@ CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
 FATES = ("guarded", "blocked", "free")
 INDEX, FIGURES = "index.html", "figures/"
 RESULTS, DRAFT, CANDIDATES = "results.json", "decisions.draft.yaml", "candidates.json"
+ASKED, SENTENCES = "questions.json", "sentences.json"
+SHOWN = 5  # questions of guards that the end of a run names
 TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
 UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
 BESIDE = "copy what you decide into decisions.yaml beside the policy (of a document NAME.decisions.yaml); run again"
@@ -220,6 +223,7 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
         offered = int(draft.manifest["summary"].get("offered", 0))
         rows += [("open sentences", f"of {offered} there are readings to choose from")] * bool(offered)
         rows += [("to decide", f"{draft.folder / DRAFT} ({BESIDE})")]
+    rows += _disputed(done)
     wait = client.awaited(done[-1].folder.parents[1] / "replies", str(done[-1].manifest["model"]))
     rows += [("questions", one) for one in wait]
     rows.append(("results", results.folder / RESULTS) if results else ("last stage", done[-1].folder))
@@ -229,6 +233,24 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
 def reportable(done: Sequence[Version]) -> bool:
     """Whether the run reached an evaluation, which a report is made of."""
     return _last(done, RESULTS) is not None
+
+
+def _disputed(done: Sequence[Version]) -> list[Line]:
+    """What guards wait for although their sentences are not open, so that no draft names them; the first few."""
+    asked, read = _last(done, ASKED), _last(done, SENTENCES)
+    if asked is None or read is None:
+        return []
+    waiting = {row["id"] for row in read.read(SENTENCES) if row["cls"] == "open"}
+    found = [one for one in questions.from_json(asked.read(ASKED)) if one.sentence not in waiting and one.tools]
+    more = [("", f"and {len(found) - SHOWN} more in {asked.folder / ASKED}")] * (len(found) > SHOWN)
+    shown = [
+        (
+            "guard waits",
+            f"{', '.join(one.tools)}: {shortened(one.asks, 240)}; a rule for “{shortened(one.text, 80)}” decides",
+        )
+        for one in found[:SHOWN]
+    ]
+    return [*shown, *more]
 
 
 def _guards(done: Sequence[Version]) -> list[Line]:
