@@ -317,7 +317,7 @@ def begun(policy: str | Path, model: str | None = None) -> str | None:
     """The model of the newest run of the policy, finished or not, by that model where one is named; None where there is
     none, or it was made offline."""
     here = paths.project()
-    with suppress(ArtifactError):
+    with suppress(ArtifactError, key.SourceError):
         source = key.policy(str(policy), here.policies)
         made = artifact.newest(here, "01_policy_extraction", policy=source.digest, model=model)
         return None if made.manifest["model"] == "offline" else str(made.manifest["model"])

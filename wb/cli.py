@@ -624,7 +624,8 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     elif found is None and alike and not building.begun(policy, model):
         found = building.newest(policy)
     if found is not None:
-        print(f"wb: the guards are of the run by {found.model}, {found.versions[building.PROOFS].key}", file=sys.stderr)
+        at = "".join(f", {one.stage}/{one.key}" for one in found.versions.values() if one.stage == building.PROOFS)
+        print(f"wb: the guards are of the run by {found.model}{at}", file=sys.stderr)
         return found
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
     if wait := client.awaited(paths.project().replies, model or ""):

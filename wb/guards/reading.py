@@ -136,8 +136,10 @@ def _declare(field: Field, owner: str, root: str, add: Callable[..., None]) -> N
     if field.values:
         about = f"{about}; one of {', '.join(field.values)}"
     if field.type in TYPES:
-        loose = field.type == "number"
-        add(field.name, TYPES[field.type], about, field=f"{owner}.{field.name}", loose=loose)
+        texts = field.values if field.type == "string" else ()
+        within = tuple(v if type(v) is int else None for v in map(field.schema.get, ("minimum", "maximum")))
+        filled = {"field": f"{owner}.{field.name}", "loose": field.type == "number", "values": texts, "within": within}
+        add(field.name, TYPES[field.type], about, **filled)
     elif field.type == "array":
         add(f"count_{field.name}", "int", f"how many: {about}", field=f"{owner}.{field.name}", measure="count")
     else:
@@ -268,7 +270,7 @@ def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
     every = _function(one, _translated(one.tool, one, ruleset, ())[0])
     for allowing, other in ((source, own), (every, source))[: 1 + whole]:
         both = parts.conjunction(one.given, (allowing, other))
-        over = examples.points(one.given, allowing, other)
+        over = _possible(one.given, examples.points(one.given, allowing, other))
         values = examples.difference(sandbox.load(allowing), sandbox.load(both), over)
         if values is not None:
             trees = map(sandbox.parse, (source, own))
@@ -279,13 +281,30 @@ def _compared(row: Reading, one: Asked, ruleset: RuleSet) -> Reading:
     return replace(row, state="not compared" if left else "agrees", reason="; ".join(left))
 
 
+def _possible(
+    given: Contract, points: Mapping[str, tuple[sandbox.Argument, ...]]
+) -> dict[str, tuple[sandbox.Argument, ...]]:
+    """The values that are tried: all of an enumeration, and of numbers those that lie within what is declared, for no
+    guard runs on others."""
+    found = dict(points)
+    for one in given.parameters:
+        if one.name in found and one.values:
+            found[one.name] = one.values
+        elif one.name in found and one.type == "int":
+            least, most = one.within
+            fits = (v for v in points[one.name] if (least is None or v >= least) and (most is None or v <= most))
+            found[one.name] = tuple(fits) or points[one.name]
+    return found
+
+
 def _untried(one: Asked, codes: Sequence[str]) -> tuple[str, ...]:
-    """Why values that were tried alike do not show that two codes agree: an input that one of them tells apart by more
-    than comparisons with constants, or that may be a fraction and was tried at whole numbers alone."""
+    """Why values that were tried alike do not show that two codes agree: an input, no enumeration that was tried whole,
+    that one of them tells apart by more than comparisons with constants, or that may be a fraction and was tried at
+    whole numbers alone."""
     trees = [sandbox.check(text) for text in codes]
     names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     read = [p for p in one.given.parameters if p.name in names]
-    told = [p.name for p in read if any(p.name not in sandbox.simple(tree) for tree in trees)]
+    told = [p.name for p in read if not p.values and any(p.name not in sandbox.simple(tree) for tree in trees)]
     parted = [p.name for p in read if p.loose]
     whys = (("told apart by more than constants", told), ("may be fractions, tried at whole numbers", parted))
     return tuple(f"{', '.join(some)}: {why}" for why, some in whys if some)
