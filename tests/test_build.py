@@ -22,6 +22,7 @@ import tiny
 import yaml
 
 import wb
+from wb import build
 from wb.bench import recorded
 from wb.domain import policy as documents
 from wb.domain import tools
@@ -30,7 +31,8 @@ from wb.offline import reader
 from wb.paths import Project, digest
 from wb.rules import sentences
 from wb.runs import artifact, key
-from wb.runs.artifact import Version
+from wb.runs.artifact import ArtifactError, Version
+from wb.runs.key import Inputs
 
 POLICY = """# Boat hire
 
@@ -685,3 +687,30 @@ def test_judge_knows_its_guards_and_says_what_it_takes_as_done(folder: Path) -> 
     assert done.returncode == 2 and "a guard must be one of" in done.stderr
     told = " ".join(command(folder, "judge", "--help").stdout.split())
     assert "one that was executed there" in told and "has happened" in told
+
+
+def test_guards_are_of_one_run_whatever_was_tried_with_a_stage_or_a_copy(tmp_path: Path) -> None:
+    here = Project(tmp_path, tmp_path / "artifacts")
+
+    def made(stage: str, policy: str = "desk", **parameters: object) -> Version:
+        given = {"policy": policy, "model": "offline", **parameters}
+        inputs = Inputs(stage, "batch", given, "digest", ("c",), {}, {})
+        return tiny.version(here, inputs, {"a.json": "[1]"}, policy=policy)
+
+    weights, proofs = made(build.WEIGHTS), made(build.PROOFS)
+    source = key.Source("desk", "digest", tmp_path)
+
+    def found() -> tuple[Version, ...]:
+        versions = build._versions(here, source, None)
+        return versions[build.WEIGHTS], versions[build.PROOFS]
+
+    assert found() == (weights, proofs)
+    tried = made(build.WEIGHTS, epsilon=-1)
+    made(build.WEIGHTS, "copy", epsilon=-1)
+    made(build.PROOFS, "copy")
+    assert found() == (weights, proofs)
+    tried.touch()
+    proofs.touch()  # a whole run that uses them
+    assert found() == (tried, proofs)
+    with pytest.raises(ArtifactError, match="a finished 06_nagini_verification"):
+        build._versions(here, key.Source("other", "digest", tmp_path), None)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic import cel, evaluation
 from wb.logic.formula import Always, And, Atom, Constant, Iff, Implies, Not, Or
 from wb.logic.semantics import holds
@@ -181,3 +181,23 @@ def test_an_argument_may_be_left_out_or_null_whatever_is_declared():
     both = [rows[1], replace(rows[1], name="w", test=cel.parse("call.x == 'weather'"))]
     assert not holds(physical.enumerated(both, box)[0], [frozenset()]), "one of the declared values where it is known"
     assert physical.constant(rows[0], box) is None
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_an_enumeration_leaves_its_null_possible_where_it_has_one(null: bool) -> None:
+    """Two readings that part at a null must not be held to be the same."""
+    declared = Schema({"type": ["string", "null"], "enum": ["gold", "basic", None]} if null else {"type": "string"})
+    box = Toolbox(state=(Field("level", "string", values=("gold", "basic"), schema=declared),))
+    rows = [
+        Predicate(name, "state", "", test=cel.parse(test))
+        for name, test in (
+            ("nul", "state.level == null"),
+            ("gold", 'state.level == "gold"'),
+            ("basic", 'state.level == "basic"'),
+        )
+    ]
+    (law,) = physical.enumerated(rows, box)
+    worlds = [dict(zip(("nul", "gold", "basic"), truths, strict=True)) for truths in product((True, False), repeat=3)]
+    left = [world for world in worlds if holds(law, ({name for name in world if world[name]},))]
+    assert {"nul": False, "gold": True, "basic": False} in left and {"nul": False, "gold": False, "basic": True} in left
+    assert any(world["nul"] for world in left) is null

@@ -1,10 +1,12 @@
 """Types of facts: a mistake names the path and its declared type; what is not declared is no mistake."""
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_facts import any_fact
 
+from wb.logic import types
 from wb.logic.cel import parse
 from wb.logic.types import mistakes
 
@@ -131,3 +133,34 @@ schemas = st.recursive(
 @given(any_fact, st.dictionaries(st.sampled_from(["a", "b", "age", "x9"]), schemas, max_size=4))
 def test_any_fact_is_checked_against_any_schema(fact, declared):
     assert all(isinstance(one, str) and one for one in mistakes(fact, declared, declared))
+
+
+NULL = {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "null"),
+    [
+        ({"type": ["string", "null"]}, True),
+        ({"type": ["string", "null"], "enum": ["a", None]}, True),
+        (NULL, True),
+        ({"anyOf": [{"type": "string"}, NULL]}, True),
+        ({"oneOf": [{"type": ["integer", "null"]}, {"type": "string"}], "description": "d"}, True),
+        ({"type": ["string", "null"], "enum": ["a", "b"]}, False),
+        ({"type": ["string", "null"], "const": "a"}, False),
+        ({"type": ["string", "null"], "not": NULL}, False),
+        ({"type": "string", "anyOf": [{"type": "string"}, NULL]}, False),
+        ({"anyOf": [{"type": "string"}, NULL], "allOf": [{"type": "string"}]}, False),
+        ({"oneOf": [NULL, {"type": ["string", "null"]}]}, False),
+        ({"oneOf": [NULL, {}]}, False),
+        ({"$ref": "#/d", "type": ["string", "null"]}, False),
+        ({"type": "string"}, False),
+        ({}, False),
+        ({"enum": [None, "a"]}, False),
+        (None, False),
+    ],
+)
+def test_a_value_may_be_null_where_its_whole_schema_says_so(schema: object, null: bool) -> None:
+    assert types.nullable(schema) is null
+    if null and isinstance(schema, dict):
+        assert jsonschema.Draft202012Validator(schema).is_valid(None)

@@ -104,6 +104,13 @@ class Built:
     versions: Mapping[str, Version] = field(repr=False)
     model: str = "offline"
 
+    @property
+    def trust(self) -> str:
+        """At which level of trust the rules are in force, and whether a model assumed some; empty where unknown."""
+        read = self.versions.get("01_policy_extraction")
+        given = read.manifest["parameters"] if read is not None else {}
+        return str(given.get("trust", "")) + ", a model's assumptions in force" * bool(given.get("assume"))
+
     def guard(self, name: str = FINAL) -> Judge:
         """The guard of that name; `ValueError` names those there are."""
         if name not in self.guards:
@@ -319,7 +326,7 @@ def begun(policy: str | Path, model: str | None = None) -> str | None:
     here = paths.project()
     with suppress(ArtifactError, key.SourceError):
         source = key.policy(str(policy), here.policies)
-        made = artifact.newest(here, "01_policy_extraction", policy=source.digest, model=model)
+        made = artifact.newest(here, "01_policy_extraction", policy=source.digest, name=source.name, model=model)
         return None if made.manifest["model"] == "offline" else str(made.manifest["model"])
     return None
 
@@ -350,7 +357,7 @@ def _newest(here: Project, policy: str | Path, model: str | None) -> tuple[dict[
     """The versions of the newest finished run of the policy, and why they are not what a run would make today."""
     source = key.policy(str(policy), here.policies)
     try:
-        versions = _versions(here, source.digest, model)
+        versions = _versions(here, source, model)
     except ArtifactError:
         return {}, "a finished run of the policy as it is now was required; there is none"
     last = [versions[stage].manifest["upstream"] for stage in (WEIGHTS, PROOFS)]
@@ -375,20 +382,22 @@ def kept(policy: str | Path | None = None, model: str | None = None) -> Built:
         ArtifactError: there is no finished run of that policy as its files are now, or a file was changed or lost.
     """
     here = paths.project()
-    digest = None if policy is None else key.policy(str(policy), here.policies).digest
-    versions = _versions(here, digest, model)
+    versions = _versions(here, None if policy is None else key.policy(str(policy), here.policies), model)
     return load(str(policy or versions[PROOFS].manifest["policy"]["name"]), versions)
 
 
-def _versions(here: Project, policy: str | None, model: str | None) -> dict[str, Version]:
-    """The newest version of the proofs, and the newest of the weights by the same model, with all that they read.
+def _versions(here: Project, policy: key.Source | None, model: str | None) -> dict[str, Version]:
+    """The newest version of the proofs, and of the weights by the same model that which was used last before them, so
+    that an experiment with 04 alone changes no guards, with all that they read.
 
     Raises:
         ArtifactError: there is none of the one or of the other.
     """
-    proofs = artifact.newest(here, PROOFS, policy=policy, model=model)
-    made_of = {"policy": proofs.manifest["policy"]["digest"], "model": proofs.manifest["model"]}
-    weights = artifact.newest(here, WEIGHTS, **made_of)
+    named = {} if policy is None else {"policy": policy.digest, "name": policy.name}
+    proofs = artifact.newest(here, PROOFS, **named, model=model)
+    of = proofs.manifest["policy"]
+    made_of = {"policy": of["digest"], "name": of["name"], "model": proofs.manifest["model"]}
+    weights = artifact.newest(here, WEIGHTS, **made_of, before=proofs)
     return {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
 
 

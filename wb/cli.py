@@ -625,7 +625,8 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
         found = building.newest(policy)
     if found is not None:
         at = "".join(f", {one.stage}/{one.key}" for one in found.versions.values() if one.stage == building.PROOFS)
-        print(f"wb: the guards are of the run by {found.model}{at}", file=sys.stderr)
+        trust = f", at trust {found.trust}" * bool(found.trust)
+        print(f"wb: the guards are of the run by {found.model}{trust}{at}", file=sys.stderr)
         return found
     by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
     if wait := client.awaited(paths.project().replies, model or ""):

@@ -84,12 +84,19 @@ class Recorded:
         if prompt.name == "judge_rules":  # as before judges saw what tells a fact
             own = ("tests", "question", "fields")
             asked["facts"] = [{k: v for k, v in row.items() if k not in own} for row in asked["facts"]]
-        if "state" in asked:  # as before fields said that they may be null
-            asked["state"] = [{k: v for k, v in row.items() if k != "null"} for row in asked["state"]]
+        if "state" in asked:  # as before fields said that they may be null, and arguments that they may be left out
+            asked |= {"tools": _bare(asked["tools"]), "state": _bare(asked["state"])}
         key = paths.digest([prompt.name, asked])[:32]
         if key not in self.replies:
             raise NotRecorded(f"{self.name} has no recorded reply to this question of {prompt.name}: read it again")
         return Reply(self.replies[key], engine=self.name)
+
+
+def _bare(rows: object) -> object:
+    """What is declared without what readers of old replies did not see."""
+    if isinstance(rows, list):
+        return [_bare(row) for row in rows]
+    return {k: _bare(v) for k, v in rows.items() if k not in ("null", "optional")} if isinstance(rows, dict) else rows
 
 
 class NotRecorded(MissingReply):

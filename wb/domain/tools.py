@@ -325,10 +325,15 @@ def enumerations(toolbox: Toolbox) -> DeclaredValues:
     for owner, field in ((owner, field) for owner, several in fields for field in several):
         plain = field.type not in ("array", "object")
         values = tuple(_typed(value, field.type) for value in field.values) if plain else ()
-        null = owner == "state" and field.source is None and types.nullable(field.schema)
-        if listed := (*values, *((None,) if null else ())):
+        null = (None,) if owner == "state" and nullable(field) else ()
+        if listed := (*values, *null):
             found[owner, field.name] = listed
     return found
+
+
+def nullable(field: Field) -> bool:
+    """Whether null is a value of a field of the state, and not only what is not known: it is told, and may be null."""
+    return field.source is None and types.nullable(field.schema)
 
 
 def _typed(value: str, kind: FieldType) -> bool | int | float | str:

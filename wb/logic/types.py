@@ -95,16 +95,20 @@ def of_schema(schema: object, called: str) -> Type:
 
 
 def nullable(schema: object) -> bool:
-    """Whether it is declared that the value may be null."""
-    if not isinstance(schema, Mapping):
+    """Whether a schema says that the value may be null, by its type or one of its alternatives, and nothing in it says
+    otherwise; what is put together in other ways, or elsewhere, does not say so."""
+    if not isinstance(schema, Mapping) or schema.keys() & {"$ref", "$dynamicRef", "allOf", "not", "if"}:
         return False
     listed = schema.get("type")
-    several = (*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ()))
-    return (
-        listed == "null"
-        or (isinstance(listed, list | tuple) and "null" in listed)
-        or any(one == {"type": "null"} for one in several)
-    )
+    typed = listed == "null" or (isinstance(listed, list | tuple) and "null" in listed)
+    parts = [part for key in ("anyOf", "oneOf") if isinstance(part := schema.get(key), list | tuple)]
+    one = all(all(map(_types, part)) and sum(map(nullable, part)) == 1 for part in parts)  # `oneOf` allows no second
+    listing = any(value is None for value in schema.get("enum") or (None,)) and schema.get("const") is None
+    return (typed if listed is not None else bool(parts)) and one and listing
+
+
+def _types(schema: object) -> bool:
+    return isinstance(schema, Mapping) and "type" in schema
 
 
 def of(node: Node, state: Schemas = None, call: Schemas = None) -> Type:

@@ -33,9 +33,15 @@ LEVELS, WITHIN = 4, 120  # of what lies within a field: how deep it is shown, an
 def described(toolbox: Toolbox) -> dict[str, object]:
     """Tools and state fields as a model sees them."""
     return {
-        "tools": [tool_row(tool) for tool in toolbox.tools],
+        "tools": [_with_optional(tool) for tool in toolbox.tools],
         "state": [field_row(field) for field in toolbox.state],
     }
+
+
+def _with_optional(tool: Tool) -> dict[str, object]:
+    """A tool as a model sees it, and which arguments a call may leave out: then no test of their values is known."""
+    rows = [field_row(a) | ({} if a.required else {"optional": True}) for a in tool.arguments]
+    return tool_row(tool) | ({"arguments": rows} if rows else {})
 
 
 def tools(names: Sequence[str], toolbox: Toolbox) -> tuple[str, ...]:

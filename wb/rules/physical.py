@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
-from wb.domain.tools import Field, Toolbox
+from wb.domain.tools import Field, Toolbox, nullable
 from wb.logic.evaluation import holds
 from wb.logic.facts import Path, Size, terms
 from wb.logic.formula import (
@@ -70,7 +70,8 @@ def enumerated(predicates: Iterable[Predicate], toolbox: Toolbox) -> tuple[Formu
         if len(rows) < 2 or not values or any(one.schema.get("enum") != fields[0].schema.get("enum") for one in fields):
             continue
         worlds = [*_without(term), *(assigned(term, value) for value in values if value is not None)]
-        states = {tuple(holds(one.test, world) for one in rows) for world in worlds} - {(None,) * len(rows)}
+        null = {term: (None,)} if any(nullable(one) for one in fields) else {}  # then null is one of its values
+        states = {tuple(holds(one.test, world, null) for one in rows) for world in worlds} - {(None,) * len(rows)}
         options = [
             conjunction(tuple(_signed(p, t) for p, t in zip(rows, truths, strict=True) if t is not None))
             for truths in sorted(states, key=str)

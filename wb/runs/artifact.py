@@ -71,6 +71,11 @@ class Version:
         """Whether every question that it put, to a model or to the prover, was answered."""
         return not self.manifest.get("failed")
 
+    @property
+    def used(self) -> int:
+        """When it was made, or used last by a run, in nanoseconds since the epoch."""
+        return (self.folder / MANIFEST).stat().st_mtime_ns
+
     def damaged(self) -> list[str]:
         """Those of its files, the executed notebook among them, that are missing or not what the manifest says."""
         executed = {NOTEBOOK: known} if (known := self.manifest.get("notebook")) else {}
@@ -121,14 +126,26 @@ def unreadable(here: Project, stage: str) -> tuple[Path, ...]:
     return tuple(folder for folder in folders if read_manifest(folder / MANIFEST) is None)
 
 
-def newest(here: Project, stage: str, *, policy: str | None = None, model: object = None) -> Version:
-    """The newest version of a stage for a policy (its digest) and a model; None: any.
+def newest(
+    here: Project,
+    stage: str,
+    *,
+    policy: str | None = None,
+    name: str | None = None,
+    model: object = None,
+    before: Version | None = None,
+) -> Version:
+    """The newest version of a stage for a policy (its digest), of that name, and a model, used last before another one;
+    None: any.
 
     Raises:
         ArtifactError: there is none.
     """
     for version in versions(here, stage):
-        if policy in (None, version.manifest["policy"]["digest"]) and model in (None, version.manifest["model"]):
+        of = version.manifest["policy"]
+        same = policy in (None, of["digest"]) and name in (None, of["name"])
+        in_time = before is None or version.used <= before.used
+        if same and in_time and model in (None, version.manifest["model"]):
             return version
     wanted = " and ".join(["this policy"] * bool(policy) + [f"model {model!r}"] * bool(model))
     do = f"run its notebook, or `wb run --to {stage}`, first"
