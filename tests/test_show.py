@@ -141,7 +141,7 @@ def test_progress_is_one_line_that_ends_in_a_count(monkeypatch) -> None:
         return Line()
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(progress, "_shell", lambda: object())
+    monkeypatch.setattr(progress, "shell", lambda: object())
     tell = progress.Progress("<proofs>", every_s=0.0)
     tell(3, 3)
     assert not lines, "nothing had to be waited for"
