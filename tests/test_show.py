@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from wb.domain.policy import Clause
@@ -141,7 +143,7 @@ def test_progress_is_one_line_that_ends_in_a_count(monkeypatch) -> None:
         return Line()
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(progress, "shell", lambda: object())
+    monkeypatch.setattr(progress, "shell", lambda: SimpleNamespace(kernel=object()))
     tell = progress.Progress("<proofs>", every_s=0.0)
     tell(3, 3)
     assert not lines, "nothing had to be waited for"
